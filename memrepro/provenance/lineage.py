@@ -66,11 +66,16 @@ def run_path(place: Place) -> str:
     return run_file(place.experiment).relative_to(root()).as_posix()
 
 
-def recorded_file(profile: str, path: str) -> dict[str, str]:
-    """`path, stage, as_recorded` of a table below a profile's results, or those it stands on."""
+def path_of(profile: str, path: str) -> str:
+    """The path in the repository of a table below a profile's results, or those it stands on."""
     found = [paths.results(one) / path for one in (profile, *profiles_of(profile))]
     file = next((one for one in found if one.is_file()), found[0])
-    name = file.relative_to(root()).as_posix()
+    return file.relative_to(root()).as_posix()
+
+
+def recorded_file(profile: str, path: str) -> dict[str, str]:
+    """`path, stage, as_recorded` of such a table."""
+    name = path_of(profile, path)
     return {"path": name, "stage": maker(name), "as_recorded": state(name)}
 
 

@@ -78,7 +78,7 @@ def stages_of(profile: str, paper: str, table: str, found: Link) -> list[str]:
     The evaluation and the report stand last.
     """
     behind = [name for place in found.places for name in lineage.made_by(place)]
-    behind += [lineage.recorded_file(profile, path)["stage"] for path in found.files]
+    behind += [lineage.maker(lineage.path_of(profile, path)) for path in found.files]
     evaluations = [lineage.evaluated_by(place) for place in found.places]
     report = lineage.maker(f"results/{profile}/{paper}/{table}.csv")
     last = [name for name in dict.fromkeys([*evaluations, report]) if name]

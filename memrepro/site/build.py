@@ -71,13 +71,16 @@ def _build(profiles: list[str], plan: Plan) -> Path:
     graphs = drawings.write(site, profiles, plan)
     site.page("questions.html", "questions.html", "Questions", listed=listed, graphs=graphs)
     browsed = {place: address for one in listed for place, address in one.methods.items()}
+    traced: dict[str, dict[tuple[str, str, str], str]] = {}
     for profile in profiles:
+        traced[profile] = {}
         for paper in _papers(profile, plan, about):
             _say(f"{paper} on {profile}")
-            numbers.write(site, profile, paper, about[paper]["title"], browsed)
+            written = numbers.write(site, profile, paper, about[paper]["title"], browsed)
+            traced[profile] = written | traced[profile]
             documents.write(site, profile, paper, about[paper])
     site.page(numbers.PAGE, "provenance.html", "Provenance")
-    _write_leaderboard(site, profiles, plan, about, browsed)
+    _write_leaderboard(site, profiles, plan, browsed, traced)
     _write_start(site, profiles, plan, about)
     shutil.rmtree(target, ignore_errors=True)
     part.rename(target)
@@ -159,14 +162,10 @@ def _navigation(profiles: list[str], plan: Plan, about: dict[str, Any]) -> dict[
 
 
 def _write_leaderboard(
-    site: Site, profiles: list[str], plan: Plan, about: dict[str, Any],
-    browsed: dict[tuple[str, str, str], str],
+    site: Site, profiles: list[str], plan: Plan, browsed: dict[tuple[str, str, str], str],
+    traced: dict[str, dict[tuple[str, str, str], str]],
 ) -> None:  # fmt: skip
     _say("leaderboard")
-    traced = {
-        profile: numbers.first_numbers(profile, _papers(profile, plan, about))
-        for profile in profiles
-    }
     entries = [entry for profile in profiles for entry in leaderboard(profile, plan)]
     site.page(
         "leaderboard.html",

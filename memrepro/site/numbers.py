@@ -6,7 +6,7 @@ one has its most influential questions too; of the others, ten times as many, `m
 them, so that a site takes minutes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from memrepro.provenance import environment, lineage, questions
@@ -27,7 +27,7 @@ def write(
     paper: str,
     document: str,
     browsed: Mapping[tuple[str, str, str], str],
-) -> None:
+) -> dict[tuple[str, str, str], str]:
     """Write the provenance of all computed numbers of a report's tables.
 
     Args:
@@ -36,12 +36,25 @@ def write(
         paper: the document's name.
         document: its title.
         browsed: experiment, setting and level → the address at which its questions are browsed.
+
+    Returns:
+        Experiment, setting and level → the address of the first number that comes of them alone.
     """
     shared = _Shared(profile, paper, browsed)
+    first: dict[tuple[str, str, str], str] = {}
     folder = f"data/{profile}/provenance/{paper}"
     for table in tables(profile, paper):
         known = cells(profile, paper, table)
-        own = [shared.number_entry(table, one, known) for one in known.values() if one.reproduced]
+        own: list[dict[str, Any]] = []
+        for one in known.values():
+            if not one.reproduced:
+                continue
+            found = link(one)
+            if len(found.places) == 1:
+                experiment, setting, level, *_ = found.places[0]
+                address = f"{PAGE}#{profile}/{paper}/{table}/{len(own)}"
+                first.setdefault((experiment, setting, level), address)
+            own.append(shared.number_entry(table, one, found, known))
         told = {
             "title": titled(table), "document": document, "as_recorded": shared.table(table),
             "back": page_of(profile, paper), "name": f"{paper}:{table}",
@@ -49,20 +62,7 @@ def write(
         }  # fmt: skip
         site.data(f"{folder}/{table}", told)
     site.data(folder, shared.listed())
-
-
-def first_numbers(profile: str, papers: Iterable[str]) -> dict[tuple[str, str, str], str]:
-    """Experiment, setting and level → the address of the first number that comes of them alone."""
-    found: dict[tuple[str, str, str], str] = {}
-    for paper in papers:
-        for table in tables(profile, paper):
-            computed = [one for one in cells(profile, paper, table).values() if one.reproduced]
-            for number, one in enumerate(computed):
-                places = link(one).places
-                if len(places) == 1:
-                    place = (places[0].experiment, places[0].setting, places[0].level)
-                    found.setdefault(place, f"{PAGE}#{profile}/{paper}/{table}/{number}")
-    return found
+    return first
 
 
 class _Shared:
@@ -80,9 +80,10 @@ class _Shared:
         }  # fmt: skip
         self._behind: dict[tuple[Any, ...], list[str]] = {}
 
-    def number_entry(self, table: str, one: Cell, known: Mapping[Any, Cell]) -> dict[str, Any]:
+    def number_entry(
+        self, table: str, one: Cell, found: Link, known: Mapping[Any, Cell]
+    ) -> dict[str, Any]:
         """What is a number's own; names of what it shares with others stand for that."""
-        found = link(one)
         said: dict[str, Any] = {**one.as_dict(), "from": found.text}
         del said["sources"]
         said["places"] = [self._place(place) for place in found.places]
