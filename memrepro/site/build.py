@@ -68,6 +68,7 @@ def _build(profiles: list[str], plan: Plan) -> Path:
         for dataset, runs in questions.browsable(profile, plan).items():
             _say(f"questions of {dataset}")
             listed.append(questions.write(site, profile, dataset, runs, plan))
+    listed.sort(key=lambda one: one.questions, reverse=True)
     graphs = drawings.write(site, profiles, plan)
     site.page("questions.html", "questions.html", "Questions", listed=listed, graphs=graphs)
     browsed = {place: address for one in listed for place, address in one.methods.items()}
