@@ -12,6 +12,7 @@ from memrepro.core.ranking import to_frame
 from memrepro.errors import MemreproError, cut
 from memrepro.face.conversations import Conversations, load
 from memrepro.face.method_file import is_method_file, read_method
+from memrepro.face.own.times import read_time
 from memrepro.face.searcher import ENCODER, CachedVectors, Searcher
 
 _MEMORY = "texts"  # one's own texts are one memory
@@ -49,7 +50,8 @@ def search(
             field) or 'concat+merge:nlp-fact' (`core.key_schemes`); by default the method's.
         level: what a doc of a data set is, 'session', 'round' or 'turn'; by default rounds, or
             sessions where no round is marked as evidence.
-        times: when each text was said, ISO 8601, for methods that use time; one a text.
+        times: when each text was said, ISO 8601, for methods that use time; one a text, '' where it
+            is not known.
         asked: when each query is asked, likewise; one a query.
         parameters: of the retriever, by name, such as alpha=0.5; else those of `defaults.yaml`.
 
@@ -147,8 +149,8 @@ def _by_id(given: Any, what: str) -> dict[str, Any]:
     """Id → text, each text a string or, of texts, a mapping of fields."""
     if isinstance(given, str) or not isinstance(given, Sequence | Mapping | pd.Series):
         raise MemreproError(
-            f"the {what} argument is a {type(given).__name__}: give a list of {what}s, or a "
-            f"mapping or Series from id to {what}"
+            f"the {what} argument is a {type(given).__name__}: give a list, or a mapping or Series "
+            f"from id to {what}"
         )
     pairs = given.items() if isinstance(given, Mapping | pd.Series) else enumerate(given)
     found: dict[str, Any] = {}
@@ -170,15 +172,17 @@ def _by_id(given: Any, what: str) -> dict[str, Any]:
 def _one_each(times: Sequence[str] | None, items: Mapping[str, Any], name: str) -> Sequence[str]:
     if times is None:
         return [""] * len(items)
+    if isinstance(times, str) or not isinstance(times, Sequence | pd.Series):
+        raise MemreproError(
+            f"{name} is a {type(times).__name__}: give a list of times, one for each, in order"
+        )
     if len(times) != len(items):
         raise MemreproError(f"{name} has {len(times)} entries for {len(items)}: give one for each")
-    return [_minute(one, name) for one in times]
-
-
-def _minute(given: Any, name: str) -> str:
-    try:
-        return pd.Timestamp(given).tz_localize(None).isoformat(timespec="minutes")
-    except (ValueError, TypeError) as error:
-        raise MemreproError(
-            f"{name} has {cut(repr(given), 40)}: write ISO 8601, such as 2025-03-01T09:30"
-        ) from error
+    found = [read_time(one)[0] for one in times]
+    for one, at in zip(times, found, strict=True):
+        if not at and one != "" and not pd.isna(one):
+            raise MemreproError(
+                f"{name} has {cut(repr(one), 40)}: write ISO 8601, such as 2025-03-01T09:30, or "
+                "'' where it is not known"
+            )
+    return found

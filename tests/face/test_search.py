@@ -69,6 +69,10 @@ ERRORS = {
     "query '0' is 3": lambda: mr.search(NOTES, [3], "bm25.bm25"),
     "no questions and no levels": lambda: mr.search(NOTES, method="bm25.bm25"),
     "asked has 'soon'.*ISO 8601": lambda: mr.search(NOTES, ["a"], "bm25.bm25", asked=["soon"]),
+    "times is a dict": lambda: mr.search(NOTES, ["a"], "bm25.bm25", times={0: "", 1: "", 2: ""}),
+    "session '1' .* has no time, and others": lambda: mr.search(
+        NOTES, ["a"], "tiered.tiered", times=[1746209100, None, "2025-05-02"]
+    ),
     "texts has no extractions 'recorded'": lambda: mr.search(
         NOTES, ["a"], "bm25.bm25", key_scheme="concat+merge:recorded-fact"
     ),
