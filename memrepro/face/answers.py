@@ -60,7 +60,7 @@ def answers(dataset: str, readers: str = "published", profile: str = "open") -> 
             f"no {readers!r} answers on {dataset!r}: there are "
             + "; ".join(f"{name!r} on {', '.join(there)}" for name, there in known.items())
         )
-    if dataset == QUESTIONS:
+    if readers == "published" and dataset == QUESTIONS:
         return _unfolded(read_table(paths.labelled(profile)))
     if readers == "published":
         table = read_table(_PUBLISHED[dataset](profile))

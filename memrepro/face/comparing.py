@@ -1,5 +1,6 @@
 """Two rankings on the same questions: which is better, and how far chance goes."""
 
+import numpy as np
 import pandas as pd
 
 from memrepro.errors import MemreproError
@@ -25,7 +26,8 @@ def compare(a: pd.Series, b: pd.Series, by: str | None = None) -> Comparison:
         a `unit`.
 
     Raises:
-        MemreproError: if the two are not of the same questions, or the index has no such level.
+        MemreproError: if the two are not of the same questions, a value is no number, or the index
+            has no such level.
 
     Example:
         >>> import memrepro as mr
@@ -51,8 +53,15 @@ def compare(a: pd.Series, b: pd.Series, by: str | None = None) -> Comparison:
             f"{len(first)} questions in the first and {len(second)} in the second have {common} in "
             "common: a paired comparison needs the same questions, each once"
         )
-    matched = b.to_numpy()[second.get_indexer(first)]
-    return comparison.compare(a.to_numpy(), matched, _groups(a, by))
+    before, after = (
+        pd.to_numeric(one, errors="coerce").to_numpy(float, na_value=np.nan) for one in (a, b)
+    )
+    if strange := int((~np.isfinite(before)).sum() + (~np.isfinite(after)).sum()):
+        raise MemreproError(
+            f"{strange:,} of the {2 * len(a):,} values are no numbers: leave out their questions "
+            "in both, or give them a value, such as 0"
+        )
+    return comparison.compare(before, after[second.get_indexer(first)], _groups(a, by))
 
 
 def _groups(values: pd.Series, by: str | None) -> Groups:

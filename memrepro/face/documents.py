@@ -154,7 +154,8 @@ def _committed(document: str, name: str, profile: str, suffix: str, what: str) -
     if not file.parent.is_dir():
         there = sorted(path.name for path in paths.results(profile).glob("*/") if path.is_dir())
         raise MemreproError(
-            f"no results of {document!r} in the profile {profile!r}: there are {', '.join(there)}"
+            f"no results of {document!r} in the profile {profile!r}: there are "
+            f"{', '.join(there) or 'none'}"
         )
     known = sorted(path.stem for path in file.parent.glob(f"*.{suffix}"))
     near = difflib.get_close_matches(name, known, n=5, cutoff=0.2) or known[:5]

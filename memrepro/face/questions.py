@@ -45,7 +45,7 @@ class Question:
 
 
 def question(
-    query_id: str, dataset: str = "", runs: Collection[str] | None = None, k: int = 3
+    query_id: str, dataset: str = "", runs: str | Collection[str] | None = None, k: int = 3
 ) -> Question:
     """What was asked, what is gold, and what each committed run found.
 
@@ -124,10 +124,11 @@ def _gold(query_id: str, gold: Gold, data: Conversations | None, memory: str) ->
 
 
 def _found(
-    query_id: str, dataset: str, gold: Gold, plan: Plan, runs: Collection[str] | None, k: int
+    query_id: str, dataset: str, gold: Gold, plan: Plan, runs: str | Collection[str] | None, k: int
 ) -> Iterator[tuple[str, str, str, int, str, bool]]:
     """`_FOUND` of each run that lists the question, at its docs' level or the first with gold."""
-    chosen = plan.experiments if runs is None else {name: plan.experiment(name) for name in runs}
+    named = [runs] if isinstance(runs, str) else runs
+    chosen = plan.experiments if named is None else {name: plan.experiment(name) for name in named}
     for name, one in chosen.items():
         if one.dataset != dataset:
             if runs is not None:

@@ -206,12 +206,12 @@ def run(
     if isinstance(source, pd.DataFrame):
         return _own(source, dataset, level, questions)
     plan = committed_plan(f"run({source!r})")
+    one, variants = plan.experiment(source), plan.experiment(source).variants()
     if dataset or level or questions is not None:
         raise MemreproError(
             f"run({source!r}) is a committed run, whose data set and level are known: "
             "leave out dataset, level and questions"
         )
-    one, variants = plan.experiment(source), plan.experiment(source).variants()
     if setting not in variants:
         raise MemreproError(
             f"{source} has no setting {setting!r}: "
@@ -232,7 +232,7 @@ def runs(dataset: str = "", level: str = "") -> pd.DataFrame:
         sweep's settings has, what it varies ('' for one run), and how many settings it has.
 
     Raises:
-        MemreproError: for a data set that no run is on, or outside a repository.
+        MemreproError: for a data set or level that no run is on, or outside a repository.
 
     Example:
         >>> import memrepro as mr
@@ -253,8 +253,11 @@ def runs(dataset: str = "", level: str = "") -> pd.DataFrame:
     if dataset and dataset not in set(table["dataset"]):
         known = ", ".join(sorted(set(table["dataset"])))
         raise MemreproError(f"no committed run is on {dataset!r}: there are runs on {known}")
-    for column, wanted in (("dataset", dataset), ("level", level)):
-        table = table[table[column] == wanted] if wanted else table
+    table = table[table["dataset"] == dataset] if dataset else table
+    if level and level not in set(table["level"]):
+        known = ", ".join(sorted(set(table["level"])))
+        raise MemreproError(f"no committed run is by {level!r}: there are runs by {known}")
+    table = table[table["level"] == level] if level else table
     return table
 
 

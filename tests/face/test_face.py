@@ -118,9 +118,15 @@ def test_a_comparison_resamples_the_data_sets_unit():
     assert by_default.won == ((hybrid - dense) > 0).sum()
 
 
+def test_the_small_readers_answers_are_not_those_that_others_published():
+    own, published = (mr.answers("longmemeval-oracle", by) for by in ("own", "published"))
+    assert set(own["model"]) == {"SmolLM2-135M-Instruct"}
+    assert "model" not in published
+
+
 def test_a_question_without_its_data_has_no_texts(monkeypatch):
     monkeypatch.setattr(questions, "is_here", lambda name: False)
-    asked = mr.question("conv-26-q0", runs=["locomo-minilm-round-hybrid"], k=1)
+    asked = mr.question("conv-26-q0", runs="locomo-minilm-round-hybrid", k=1)
     assert (asked.text, set(asked.gold["text"])) == ("", {""})
     assert asked.found["setting"].tolist() == ["0.0", "0.3", "0.5", "0.7", "0.9", "1.0"]
 
@@ -138,6 +144,9 @@ ERRORS = {
     ),
     "needs its data set": lambda: mr.run(VALUES.to_frame()),
     "no committed run is on 'x'": lambda: mr.runs("x"),
+    "no committed run is by 'x': .*round, session": lambda: mr.runs("locomo", level="x"),
+    "unknown experiment 'mine.trec'": lambda: mr.run("mine.trec", "locomo"),
+    "1 of the 2 values are no numbers": lambda: mr.compare(VALUES, VALUES * float("nan")),
     "have 0 in common": lambda: mr.compare(VALUES, VALUES.rename({"a": "b"})),
     "takes the values of two runs, not a float": lambda: mr.compare(1.0, 2.0),
     "no 'person' to resample": lambda: mr.compare(VALUES, VALUES, by="person"),
