@@ -18,7 +18,7 @@ from memrepro.face.conversations import Conversations, gold_of
 from memrepro.face.defaults import excluded_kinds
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.outside.forms import Row
+from memrepro.outside.forms import Row, id_of
 from memrepro.outside.runs import Docs, check_rows, docs_of
 from memrepro.study.evaluation import Gold, each_protocol, read_gold
 from memrepro.study.groups import groups_of_questions
@@ -250,14 +250,13 @@ def runs(dataset: str = "", level: str = "") -> pd.DataFrame:
                 one.vary, len(one.variants()),
             )  # fmt: skip
     table = pd.DataFrame.from_dict(rows, orient="index", columns=_RUN_COLUMNS).rename_axis("run")
-    if dataset and dataset not in set(table["dataset"]):
-        known = ", ".join(sorted(set(table["dataset"])))
-        raise MemreproError(f"no committed run is on {dataset!r}: there are runs on {known}")
-    table = table[table["dataset"] == dataset] if dataset else table
-    if level and level not in set(table["level"]):
-        known = ", ".join(sorted(set(table["level"])))
-        raise MemreproError(f"no committed run is by {level!r}: there are runs by {known}")
-    table = table[table["level"] == level] if level else table
+    for column, wanted in (("dataset", dataset), ("level", level)):
+        known = sorted(set(table[column]))
+        if wanted and wanted not in known:
+            raise MemreproError(
+                f"no committed run has the {column} {wanted!r}: there are {', '.join(known)}"
+            )
+        table = table[table[column] == wanted] if wanted else table
     return table
 
 
@@ -325,13 +324,21 @@ def _own(
         raise MemreproError(
             f"the ranking has no column {min(missing)!r}: found {cut(', '.join(map(str, table)))}"
         )
+    if level not in ("", *GRANULARITIES):
+        raise MemreproError(f"unknown level {level!r}: known are {', '.join(GRANULARITIES)}")
     if questions is not None:
-        if strange := [q for q in questions if q not in known.memory_of]:
+        asked = dict.fromkeys([questions] if isinstance(questions, str) else questions)
+        if not asked:
+            raise MemreproError("questions is empty: give the id of at least one, or leave it out")
+        if strange := [q for q in asked if q not in known.memory_of]:
             raise MemreproError(f"{name} has no question {strange[0]!r}")
-        judging = judging._replace(asked=frozenset(questions))
-        known = replace(known, memory_of={q: known.memory_of[q] for q in questions})
+        judging = judging._replace(asked=frozenset(asked))
+        known = replace(known, memory_of={q: known.memory_of[q] for q in asked})
     rows = pd.DataFrame({one: table.get(one, np.nan) for one in Row._fields}, columns=Row._fields)
-    rows = rows.astype({"query_id": str, "doc_id": str})
+    try:
+        rows = rows.assign(**{one: list(map(id_of, rows[one])) for one in ("query_id", "doc_id")})
+    except TypeError as error:
+        raise MemreproError(f"the ranking: {error}") from error
     for one in ("rank", "score"):  # what is no number orders nothing, and is named
         # A decimal comma is read as in a file.
         plain = rows[one].replace(",", ".", regex=True)

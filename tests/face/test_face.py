@@ -131,6 +131,7 @@ def test_a_question_without_its_data_has_no_texts(monkeypatch):
     assert asked.found["setting"].tolist() == ["0.0", "0.3", "0.5", "0.7", "0.9", "1.0"]
 
 
+OWN = pd.DataFrame({"query_id": ["conv-26-q0"], "doc_id": ["D1:3"], "score": [1.0]})
 VALUES = pd.Series([1.0], pd.Index(["a"], name="query_id"))
 ERRORS = {
     "unknown experiment 'nothing'": lambda: mr.run("nothing"),
@@ -143,8 +144,11 @@ ERRORS = {
         level="turn"
     ),
     "needs its data set": lambda: mr.run(VALUES.to_frame()),
-    "no committed run is on 'x'": lambda: mr.runs("x"),
-    "no committed run is by 'x': .*round, session": lambda: mr.runs("locomo", level="x"),
+    "unknown level 'x'": lambda: mr.run(OWN, "locomo", level="x"),
+    "questions is empty": lambda: mr.run(OWN, "locomo", questions=[]),
+    "nan is no id": lambda: mr.run(OWN.assign(doc_id=float("nan")), "locomo"),
+    "no committed run has the dataset 'x'": lambda: mr.runs("x"),
+    "no committed run has the level 'x': .*round, session": lambda: mr.runs("locomo", level="x"),
     "unknown experiment 'mine.trec'": lambda: mr.run("mine.trec", "locomo"),
     "1 of the 2 values are no numbers": lambda: mr.compare(VALUES, VALUES * float("nan")),
     "have 0 in common": lambda: mr.compare(VALUES, VALUES.rename({"a": "b"})),
