@@ -1,6 +1,7 @@
 """The commands for rankings made elsewhere: score and export."""
 
 import argparse
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,6 +119,10 @@ def _scored(arguments: argparse.Namespace) -> tuple["Scored", "Grouped"]:
         from memrepro.face.trial.files import read_source
         from memrepro.face.trial.scoring import score_on_trial
 
+        if arguments.level:
+            raise MemreproError(
+                "--level is for a data set; a trial has a level of its own"
+            )
         scored = score_on_trial(runs, Path(called), *by, arguments.leave_out)
         return scored, read_source(Path(called))[0].groups
     from memrepro.outside.qrels import rule_of
@@ -165,7 +170,7 @@ def _below(arguments: argparse.Namespace, scored: "Scored") -> list[str]:
             limit, cut = float(least), int(k)
         except ValueError:
             equals = ""
-        if not equals or metric not in METRICS:
+        if not equals or metric not in METRICS or not isfinite(limit):
             raise MemreproError(
                 f"--fail-below {written}: write METRIC@K=VALUE, such as recall_all@10=0.60, with "
                 f"a metric of {', '.join(METRICS)}"

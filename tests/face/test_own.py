@@ -206,6 +206,11 @@ def test_the_whole_session_from_an_empty_folder(hashed, capsys):
     score = ["score", "mine.trec", "--dataset", "trial", "--k", "3"]
     assert main([*score, "--fail-below", "recall_all@3=0.99"]) == 0
     assert "with the rows of the trial" in capsys.readouterr().out
+    beside = pd.read_csv(trial / "score" / "beside.csv")
+    assert set(beside["level"]) == {"round"}  # the rows are lists of rounds, too short for sessions
+    assert main([*score, "--fail-below", "recall_all@3=nan"]) == 1
+    assert main([*score, "--level", "turn"]) == 1
+    assert "--level is for a data set" in capsys.readouterr().err
     each = pd.read_csv(trial / "score" / "each_question.csv")
     assert each[each["level"] == "round"]["recall_all"].tolist() == [1.0] * len(asked)
     kinds = pd.read_csv(trial / "score" / "kinds.csv")
@@ -220,6 +225,9 @@ def test_the_whole_session_from_an_empty_folder(hashed, capsys):
     assert main(["export", "trial", "beir", "--level", "round"]) == 0
     corpora = list(Path("beir").glob("*/corpus.jsonl"))
     assert len(corpora) == 3
+    lines(hashed / "q.jsonl", asked[1:])
+    assert main(score) == 1  # the rankings are of other questions
+    assert "q.jsonl is another file than the one that trial was made of" in capsys.readouterr().err
     # Nothing else was written here.
     assert {path.name for path in hashed.iterdir()} == {
         "chats.jsonl", "q.jsonl", "trial", "mine.trec", "worse.trec", "beir",

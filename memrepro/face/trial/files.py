@@ -14,7 +14,7 @@ from memrepro.face.conversations import Conversations, load
 from memrepro.face.method_file import write_method
 from memrepro.face.trial.outcomes import Trial, settings_of
 from memrepro.face.trial.page import page_of
-from memrepro.files.atomic import read_table, read_yaml, write_table, write_text
+from memrepro.files.atomic import read_table, read_yaml, sha256, write_table, write_text
 
 TRIAL, RESULTS, BEST, PAGE = "trial.yaml", "results.csv", "best.yaml", "index.html"
 
@@ -25,6 +25,11 @@ class Source(NamedTuple):
     chats: str
     questions: str = ""
     make_questions: int = 0
+
+    def digests(self) -> dict[str, str]:
+        """File → its SHA-256; a data set by name has none, as its files are checked in any case."""
+        named = [self.chats if self.chats.startswith("/") else "", self.questions]
+        return {name: sha256(Path(name)) for name in named if name}
 
     def load(self) -> Conversations:
         """The same conversations."""
@@ -60,7 +65,7 @@ def write_trial(trial: Trial, folder: Path, source: Source | None = None) -> Pat
         "left out": list(trial.left_out), "made questions": trial.is_made,
     }  # fmt: skip
     if source is not None:
-        told |= source._asdict()
+        told |= source._asdict() | {"sha256": source.digests()}
     write_text(folder / TRIAL, yaml.safe_dump(told, sort_keys=False, allow_unicode=True))
     write_text(folder / PAGE, page_of(trial))
     return folder / PAGE
@@ -87,7 +92,14 @@ def read_source(folder: Path) -> tuple[Conversations, Mapping[str, Any]]:
             f"{folder} is of rows in Python, or of questions that a model worded: no file holds "
             "them, so that no ranking can be evaluated on them"
         )
-    return Source(*(told[name] for name in Source._fields)).load(), told
+    source = Source(*(told[name] for name in Source._fields))
+    for name, digest in source.digests().items():
+        if digest != told.get("sha256", {}).get(name, digest):
+            raise MemreproError(
+                f"{name} is another file than the one that {folder} was made of: try again, so "
+                "that rankings and questions are of the same files"
+            )
+    return source.load(), told
 
 
 def read_rankings(folder: Path) -> dict[str, pd.DataFrame]:

@@ -50,7 +50,8 @@ def score_on_trial(
     by, metrics = (metric, k), tuple(METRICS)
     values, kept = values_under(runs, gold, protocols, metrics, {k, *_KS}, by, grouped)
     _, of_rows = values_under(rows, gold, protocols, (metric,), {k}, by, grouped)
-    others = {(name, "", at): one for (name, at), one in of_rows.items()}
+    # Rolled up to sessions, so short a list would lose to a longer one for its length.
+    others = {(name, "", at): one for (name, at), one in of_rows.items() if at == level}
     (protocol,) = protocols.values()
     each = each_question(runs, gold, protocol, metrics, k)
     return Scored(
