@@ -120,9 +120,7 @@ def _scored(arguments: argparse.Namespace) -> tuple["Scored", "Grouped"]:
         from memrepro.face.trial.scoring import score_on_trial
 
         if arguments.level:
-            raise MemreproError(
-                "--level is for a data set; a trial has a level of its own"
-            )
+            raise MemreproError("--level is for a data set; a trial has a level of its own")
         scored = score_on_trial(runs, Path(called), *by, arguments.leave_out)
         return scored, read_source(Path(called))[0].groups
     from memrepro.outside.qrels import rule_of
