@@ -13,6 +13,7 @@ from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
 from memrepro.provenance.places import Place, entry, plan, stated, values, variant
 from memrepro.provenance.questions import gold_ranks
+from memrepro.study.evaluation import levels_of
 from memrepro.study.groups import groups_of_questions
 
 
@@ -62,9 +63,12 @@ def place(
     protocols = plan().evaluation.protocols
     if protocol and protocol not in protocols:
         raise MemreproError(f"unknown protocol {protocol!r}: known are {', '.join(protocols)}")
-    if k > (depth := known[setting].parameters["k"]):
-        raise MemreproError(f"{experiment} lists {depth} docs a question: --k {k} is beyond it")
+    depth = known[setting].parameters["k"]
+    if not 1 <= k <= depth:
+        raise MemreproError(f"{experiment} lists {depth} docs a question: --k {k} is none of them")
     own = known[setting].granularity
+    if level and level not in (there := levels_of(own)):
+        raise MemreproError(f"{experiment} has no values by {level!r}, but by {', '.join(there)}")
     return Place(experiment, setting, level or own, protocol or stated(), metric, k)
 
 

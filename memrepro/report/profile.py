@@ -78,8 +78,10 @@ class Metrics:
         """
         key = (experiment, setting, level, metric, k)
         if key not in self._places:
+            there = [str(one[4]) for one in self._places if one[:4] == key[:4]]
             raise MemreproError(
-                f"no {metric}@{k} of {experiment!r} {setting!r} by {level}: run `dvc repro`"
+                f"no {metric}@{k} of {experiment!r} {setting!r} by {level}: "
+                + (f"its k are {', '.join(there)}" if there else "run `dvc repro`")
             )
         asked, part, rows = self._places[key]
         found = {name: names.take(codes[asked]) for name, (names, codes) in self._names.items()}

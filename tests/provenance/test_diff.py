@@ -70,6 +70,10 @@ def test_errors_name_what_is_wrong(toy):
         at("toy-a", protocol="strict")
     with pytest.raises(MemreproError, match="lists 3 docs a question: --k 10"):
         at("toy-a", k=10)
+    with pytest.raises(MemreproError, match="lists 3 docs a question: --k 0"):
+        at("toy-a", k=0)
+    with pytest.raises(MemreproError, match="no values by 'turn', but by session"):
+        at("toy-a", level="turn")
     with pytest.raises(MemreproError, match=r"of 5 questions .* of 6 .* 5 of them the same"):
         diff.compare(at("toy-a"), at("toy-b", protocol="with-absent"))
 

@@ -52,8 +52,10 @@ def test_metrics_are_read_anew_when_the_file_changes(as_written):
     now = Metrics("open")
     assert now.experiments == {"b"}
     assert now.values("b", "session", "recall", 10)["value"].tolist() == [0.25]
-    with pytest.raises(MemreproError, match="no recall@5 of 'a'"):
+    with pytest.raises(MemreproError, match="no recall@5 of 'a'.* run `dvc repro`"):
         now.values("a", "session", "recall", 5)
+    with pytest.raises(MemreproError, match="no recall@7 of 'b'.* its k are 5, 10"):
+        now.values("b", "session", "recall", 7)
 
 
 def test_metrics_of_no_runs_are_refused(tmp_path, monkeypatch):
