@@ -73,7 +73,7 @@ def test_errors_name_what_is_wrong(toy):
     with pytest.raises(MemreproError, match="lists 3 docs a question: --k 0"):
         at("toy-a", k=0)
     with pytest.raises(MemreproError, match="no values by 'turn', but by session"):
-        at("toy-a", level="turn")
+        diff.place("toy-a", "", "turn", "recall_all", 1, "")
     with pytest.raises(MemreproError, match=r"of 5 questions .* of 6 .* 5 of them the same"):
         diff.compare(at("toy-a"), at("toy-b", protocol="with-absent"))
 
