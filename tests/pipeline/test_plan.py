@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 from dvc.repo import Repo
 
 from memrepro.data import registry
@@ -16,6 +17,7 @@ from memrepro.files.atomic import read_json
 from memrepro.pipeline import cli
 from memrepro.pipeline.plan import answers, downloads, embedding, stages
 from memrepro.pipeline.plan.stages import DONE, MAY_RUN, RUNS, Stage
+from memrepro.study.embedding import keys_to_embed
 from memrepro.study.params import load_plan
 
 MINILM = "all-minilm-l6-v2"
@@ -147,6 +149,16 @@ def test_the_command_names_what_full_lacks(capsys, monkeypatch):
     assert found["total"]["stages to run"] == 1
     assert cli.main(["plan", "full"]) == 1
     assert "full: 1 stages to run (0 done, " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("profile", ["open", "full"])
+def test_a_fresh_clone_can_plan_all_that_is_embedded(profile, monkeypatch):
+    monkeypatch.setattr(embedding.paths, "prepared", lambda dataset: Path("nowhere"))
+    plan = load_plan()
+    wanted = keys_to_embed(plan)[profile]
+    works = embedding.works_of([(profile, one) for one in wanted], plan, "cpu", [], Path("no"))
+    assert len(works) == sum(map(len, wanted.values()))
+    assert all(work.texts and work.tokens for work in works)
 
 
 def test_calls_are_those_of_the_last_measurement_where_nothing_is_prepared(monkeypatch):

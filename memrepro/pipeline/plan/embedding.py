@@ -138,11 +138,12 @@ def _estimated(dataset: str, levels: dict[str, str], limit: int) -> tuple[int, i
     for level, schemes in levels.items():
         for scheme in schemes.split():
             base, change = _parts(scheme)
-            base = base or facts()["base"]
+            base = base or next(iter(known[level]))
             if base not in known[level]:  # such as fields, which are the texts of other schemes
                 continue
             count, mean = known[level][base]
-            more, growth = _growth()[level, change] if change else (1.0, 1.0)
+            # What was never measured at this level is taken to embed as much again.
+            more, growth = _growth().get((level, change), (1.0, 1.0))
             texts += count * more
             tokens += count * more * min(limit, mean * growth / more if more else 0.0)
     return round(texts), round(tokens)
@@ -153,7 +154,7 @@ def _parts(scheme: str) -> tuple[str, str]:
 
     `user_only+merge:nlp-fact` is ('user_only', '+merge:fact'); a tiered scheme has no base.
     """
-    found = re.fullmatch(r"(\w*)((?:\+|tiers:).*)?", scheme)
+    found = re.fullmatch(r"([\w-]*)((?:\+|tiers:).*)?", scheme)
     assert found
     return found[1], re.sub(r"([:&])[a-z]+-", r"\1", found[2] or "")
 
