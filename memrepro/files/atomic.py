@@ -143,6 +143,18 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
+def keep_others(path: Path, beginning: str) -> None:
+    """Refuse to write over a file that does not begin as what is written there: it is a user's.
+
+    Raises:
+        MemreproError: for such a file.
+    """
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(len(beginning.encode())) not in (b"", beginning.encode()):
+                raise MemreproError(f"{path} holds something else: name a new file")
+
+
 def write_table(path: Path, frame: pd.DataFrame) -> None:
     """Write a data frame as parquet or csv, by the path's suffix; byte-stable for one version.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError, cut
-from memrepro.files.atomic import write_json
+from memrepro.files.atomic import keep_others, write_json
 from memrepro.files.given import read_text
 from memrepro.files.sqlite import sqlite3
 from memrepro.memory import cold
@@ -170,7 +170,12 @@ def resume(memory: TieredMemory) -> None:
 
 
 def export(memory: TieredMemory, path: Path) -> None:
-    """Write all of a memory into one JSON file, with the versions that made it."""
+    """Write all of a memory into one JSON file, with the versions that made it.
+
+    Raises:
+        MemreproError: if the file is there, and is no export.
+    """
+    keep_others(path, '{\n "format": "memrepro ')
     with memory.journal.snapshot() as db:
         tables = {name: _rows(db, name) for name in _TABLES}
         notes = {name: memory.journal.get(name) for name in _NOTES}

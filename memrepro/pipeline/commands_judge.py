@@ -66,6 +66,8 @@ def _export(arguments: argparse.Namespace) -> int:
 
     plan = load_plan()
     study = plan.readings(arguments.profile, arguments.study)[arguments.study]
+    if arguments.output.is_file():
+        raise MemreproError(f"{arguments.output} is there already: name a new file")
     with AnswerStore() as store:
         answers, f1 = shipping.answers_of(
             study,

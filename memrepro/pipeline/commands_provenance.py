@@ -272,10 +272,12 @@ def _diff(arguments: argparse.Namespace) -> int:
 
 
 def _attest(arguments: argparse.Namespace) -> int:
-    from memrepro.files.atomic import write_json
+    from memrepro.files.atomic import keep_others, write_json
     from memrepro.provenance import attest
 
     if not arguments.compare:
+        if arguments.output:
+            keep_others(arguments.output, '{\n "environment": {')
         found = attest.attest()
         if arguments.output:
             write_json(arguments.output, found)

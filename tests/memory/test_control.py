@@ -265,7 +265,11 @@ def test_an_export_comes_back_the_same(tmp_path):
     memory.search("item3", NOW)
     control.mark(memory, "m3", 0.5)
     control.edit_fact(memory, control.facts(memory)[0].fact_id, "edited", NOW)
-    control.export(memory, tmp_path / "one.json")
+    (tmp_path / "own.json").write_text("{}")
+    with pytest.raises(MemreproError, match=r"own\.json holds something else: name a new file"):
+        control.export(memory, tmp_path / "own.json")
+    for _ in range(2):  # its own file is written again
+        control.export(memory, tmp_path / "one.json")
     content = json.loads((tmp_path / "one.json").read_text())
     assert content["format"] == "memrepro tiered memory 1"
     assert set(content["made_by"]["versions"]) == {"memrepro", "lancedb", "sqlite"}

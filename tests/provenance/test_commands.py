@@ -59,6 +59,10 @@ def test_diff(toy, capsys):
 def test_attest_and_compare(toy, capsys):
     first, second = str(toy / "a.json"), str(toy / "b.json")
     assert run(capsys, "attest", "--output", first)[0] == 0
+    assert run(capsys, "attest", "--output", first)[0] == 0  # its own file is written again
+    (toy / "own.txt").write_text("notes")
+    assert run(capsys, "attest", "--output", str(toy / "own.txt"))[0] == 1
+    assert (toy / "own.txt").read_text() == "notes"
     found = json.loads(run(capsys, "attest")[1])
     assert found["git"] == {"commit": None, "clean": None}
     status, out, _ = run(capsys, "attest", "--compare", first, first)
