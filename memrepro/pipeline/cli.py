@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from memrepro import __version__
-from memrepro.errors import MemreproError
+from memrepro.errors import MemreproError, cut
 from memrepro.pipeline.printing import Action, Add, plain_output, print_table, warn
 
 _ALONE = """usage: memrepro audit [-h] [--json] … FILE
@@ -331,6 +331,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         named, why = error.filename or "a file", error.strerror or error
         said = MemreproError(f"{named} cannot be read or written ({why}): name another one")
         print(f"memrepro: {said}", file=sys.stderr)
+        return 1
+    except UnicodeEncodeError as error:  # a file's name in another encoding than the system's
+        named = cut(ascii(error.object))
+        print(f"memrepro: {named} names a file in no valid Unicode: rename it", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("memrepro: stopped; run the same command again to go on", file=sys.stderr)

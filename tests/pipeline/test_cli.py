@@ -47,6 +47,19 @@ def test_a_name_that_no_file_system_takes_is_one_sentence(command, capsys):
     assert len(said) < 400
 
 
+def test_a_name_in_no_unicode_is_one_sentence(tmp_path, capsys):
+    lines = {
+        "chats.jsonl": '{"id": "m1", "text": "A cat."}',
+        "q.jsonl": '{"question": "Which?", "gold": ["m1"]}',
+    }
+    for name, line in lines.items():
+        (tmp_path / name).write_text(line)
+    named = tmp_path / "caf\udce9"  # as a name in Latin-1 comes to Python
+    given = [str(tmp_path / "chats.jsonl"), "--questions", str(tmp_path / "q.jsonl")]
+    assert cli.main(["try", *given, "--methods", "BM25", "--out", str(named)]) == 1
+    assert "names a file in no valid Unicode: rename it\n" in capsys.readouterr().err
+
+
 def test_unknown_command_and_profile():
     for arguments in (["reproduce"], ["repro", "huge"], []):
         with pytest.raises(SystemExit) as stop:
