@@ -263,10 +263,13 @@
   };
 
   const say = (error) => { status.textContent = error.message; };
-  const start = () => {
+  const openAddress = () => {
     const wanted = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-    if (!form.elements.dataset.options.length) return;
     if ([...form.elements.dataset.options].some((o) => o.value === wanted.dataset)) form.elements.dataset.value = wanted.dataset;
+    open(wanted).catch(say);
+  };
+  const start = () => {
+    if (!form.elements.dataset.options.length) return;
     form.hidden = false;
     form.addEventListener("submit", (event) => event.preventDefault());
     form.elements.dataset.addEventListener("change", () => open().catch(say));
@@ -279,7 +282,8 @@
       extend();
       list.children[next]?.querySelector("summary").focus();
     });
-    open(wanted).catch(say);
+    window.addEventListener("hashchange", () => { if (location.hash.includes("=")) openAddress(); });
+    openAddress();
   };
 
   window.addEventListener("DOMContentLoaded", start);

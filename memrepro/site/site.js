@@ -63,9 +63,12 @@ const board = document.getElementById("leaderboard");
 if (board) {
   const form = document.getElementById("filters");
   const status = document.getElementById("shown");
-  for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
-    if (form.elements[name]) form.elements[name].value = value;
-  }
+  const fromAddress = () => {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    for (const one of form.querySelectorAll("[name]")) one.value = asked.get(one.name) ?? "";
+    filterRows(board, form, status);
+  };
+  window.addEventListener("hashchange", () => { if (location.hash.includes("=")) fromAddress(); });
   for (const button of board.querySelectorAll("th button")) {
     button.addEventListener("click", () => sortBy(board, button));
   }
@@ -73,5 +76,5 @@ if (board) {
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(() => filterRows(board, form, status)));
   form.hidden = false;
-  filterRows(board, form, status);
+  fromAddress();
 }

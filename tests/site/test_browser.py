@@ -71,6 +71,10 @@ def test_the_leaderboard_sorts_and_filters(tab):
     browser.until(f"{values}.length === 3")
     browser = tab("leaderboard.html#words=DENSE+sample")  # the address keeps the choice
     assert len(browser.run(values)) == 1
+    browser.run("location.hash = '#encoder=none+%28lexical%29'")  # pasted over the one before
+    browser.until("document.getElementById('filters').elements.words.value === ''")
+    assert browser.run("document.getElementById('shown').textContent") == "1 of 3 lines"
+    browser = tab("leaderboard.html#words=DENSE+sample")
     link = browser.run("document.querySelector('#leaderboard tr:not([hidden]) th a').href")
     assert link.endswith("questions.html#dataset=data/sample/sample&level=session&a=m1")
 
@@ -109,6 +113,9 @@ def test_the_browser_filters_and_shows_two_methods(tab):
     assert "rank 4, score 0.5000" in text  # B as its last
     # The address keeps the choice.
     assert "words=Q03" in browser.run("location.hash")
+    browser.run("location.hash = '#words=Q01&a=m2'")  # pasted over the one before
+    browser.until("document.getElementById('choose').elements.words.value === 'Q01'")
+    browser.until("document.getElementById('choose').elements.a.value === 'm2'")
 
 
 def test_texts_are_shown_as_they_are_and_run_nothing(tab):
