@@ -21,7 +21,7 @@ _TEXTS = {
     MEAN: "the mean of this run's values, computed again, is the number",
     DIFFERENCE: "the mean of the second run's values − that of the first, computed again, is the "
     "number",
-    COMPUTED: "computed from the sources that the table names; it is the mean of none",
+    COMPUTED: "computed from the sources that the table names, and not the mean of one run",
     NONE: "the table names no source for this cell",
 }
 

@@ -5,7 +5,7 @@
   const { load, make } = memrepro;
   const page = document.getElementById("number");
   const status = document.getElementById("status");
-  const HEADS = { reported: "printed", term: "what decided", from: "where it comes from", files: "other tables" };
+  const HEADS = { reported: "printed", printed: "where it is printed", term: "what decided", from: "where it comes from", files: "other tables" };
   const titled = (key) => HEADS[key] ?? String(key).replaceAll("_", " ");
   const nothing = (value) => value === null || value === undefined || value === "" ||
     (typeof value === "object" && !(value instanceof Node) && !Object.keys(value).length);
