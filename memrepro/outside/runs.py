@@ -170,6 +170,8 @@ def check_rows(
     Raises:
         MemreproError: if they name no known question, or no known doc.
     """
+    if rows.empty:
+        raise MemreproError(f"{where} has no row: nothing was ranked")
     found: dict[str, list[str]] = {}
     asked = rows["query_id"].isin(list(known.memory_of))
     found["unknown question"] = sorted(set(rows.loc[~asked, "query_id"]))
@@ -177,7 +179,7 @@ def check_rows(
     if rows.empty:
         raise MemreproError(
             f"{where} names no question of {called}: its ids are such as "
-            f"{(found['unknown question'] or ['none'])[0]!r}, and those of {called} such as "
+            f"{found['unknown question'][0]!r}, and those of {called} such as "
             f"{next(iter(known.memory_of))!r}"
         )
     found["question without a ranking"] = sorted(set(known.memory_of) - set(rows["query_id"]))

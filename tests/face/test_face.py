@@ -145,6 +145,7 @@ ERRORS = {
     ),
     "needs its data set": lambda: mr.run(VALUES.to_frame()),
     "unknown level 'x'": lambda: mr.run(OWN, "locomo", level="x"),
+    "the ranking has no row": lambda: mr.run(OWN.iloc[:0], "locomo"),
     "questions is empty": lambda: mr.run(OWN, "locomo", questions=[]),
     "nan is no id": lambda: mr.run(OWN.assign(doc_id=float("nan")), "locomo"),
     "no committed run has the dataset 'x'": lambda: mr.runs("x"),
