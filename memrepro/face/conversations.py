@@ -147,10 +147,11 @@ def load(
     cache, to which they are fetched first (`$MEMREPRO_MIRROR` is tried before the network); each is
     checked against its SHA-256. `sample` is compiled by the package and needs no network.
 
-    One's own conversations are JSON Lines (or mappings), one message each: `text`; where there are
-    several, `conversation`; and if they are known `session`, `speaker` (or `role`), `at` and `id`.
-    Messages are in order. A question has `question`; `gold`, the ids of the messages or sessions
-    that answer it; and `conversation` where there are several; if known `id`, `kind` and `at`.
+    One's own conversations are JSON Lines (or mappings, or a DataFrame), one message each:
+    `text`; where there are several, `conversation`; and if they are known `session`, `speaker` (or
+    `role`), `at` and `id`. Messages are in order. A question has `question`; `gold`, the ids of the
+    messages or sessions that answer it; and `conversation` where there are several; if known `id`,
+    `kind` and `at`.
     Files of LoCoMo's and LongMemEval's form bring their questions; exports of ChatGPT and Claude
     are one conversation, each chat a session. Nothing is copied; what is odd is in `.noticed`.
 

@@ -138,6 +138,14 @@ def test_methods_are_tried_beside_the_plain_hybrid():
     compared = mr.compare(plain.values("recall@1"), lexical.values("recall@1"))
     assert found.loc["lexical", "difference"] == compared.difference
     assert compared.unit == "conversation"
+    # Tables of pandas, in which a field that a row lacks is NaN, are the same.
+    tables = map(pd.DataFrame, (TALK, [*ASKED, {"conversation": "ann", "question": "Who?"}]))
+    again = mr.try_methods(*tables, "BM25", metric="recall@1", level="turn")
+    assert again.index.tolist() == ["BM25"]
+    assert again["n"].tolist() == [2]
+    for wrong, what in (("has its questions", {"questions": ASKED}), ("level 'x'", {"level": "x"})):
+        with pytest.raises(MemreproError, match=wrong):
+            mr.try_methods(own, **what)
 
 
 WRONG = {

@@ -4,13 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from memrepro.core.memory import Memory, Parts, Piece, Query, Round, Session, Turn
 from memrepro.errors import MemreproError, cut
 from memrepro.face.own.noticed import Noticed
 from memrepro.face.own.times import read_time
 from memrepro.files.given import numbered_json_lines
 
-Rows = Iterable[Mapping[str, Any]]
+Rows = Iterable[Mapping[str, Any]] | pd.DataFrame
 # (where it stands, the row)
 Numbered = Sequence[tuple[str, Mapping[str, Any]]]
 # Field → the names that files have for it, the first of which is this project's.
@@ -190,6 +192,8 @@ def numbered(
         path = Path(source).expanduser()
         rows = [(f"{path}, line {n}", row) for n, row in numbered_json_lines(path)]
     else:
+        if isinstance(source, pd.DataFrame):  # a cell that is missing is a field that a row lacks
+            source = [dict(one.dropna()) for _, one in source.iterrows()]
         rows = [(f"{what} {n}", row) for n, row in enumerate(source, start=1)]
     own = {name: field for field, names in known.items() for name in reversed(names)}
     found: list[tuple[str, Mapping[str, Any]]] = []

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from memrepro.core.memory import GRANULARITIES
 from memrepro.core.ranking import to_frame
 from memrepro.errors import MemreproError
 from memrepro.evaluate import comparison
@@ -26,7 +27,7 @@ from memrepro.outside.runs import PROBLEMS, read_against
 
 BASELINE = "plain hybrid"
 _TUNED = "tuned"  # of an entry: what is changed for each further setting
-Methods = Sequence[str] | Mapping[str, Mapping[str, Any]] | None
+Methods = str | Sequence[str] | Mapping[str, Mapping[str, Any]] | None
 
 
 def try_methods(
@@ -37,7 +38,7 @@ def try_methods(
     metric: str = "recall_all@10",
     level: str = "round",
     encoder: str = ENCODER,
-    runs: Sequence[str | Path] = (),
+    runs: str | Path | Sequence[str | Path] = (),
     out: str | Path | None = None,
 ) -> pd.DataFrame:
     """Several methods on the same conversations, each beside the plain hybrid of BM25 and cosine.
@@ -86,10 +87,13 @@ def try_methods(
         plain hybrid                           0.5  2         0.0    0     0
     """
     if isinstance(conversations, Conversations):
+        if questions is not None:
+            raise MemreproError("what load gives has its questions: give them to load")
         data = conversations
     else:
         data = load(conversations, questions)
-    trial = run_trial(data, methods, metric=metric, level=level, encoder=encoder, runs=runs)
+    made = [runs] if isinstance(runs, str | Path) else runs
+    trial = run_trial(data, methods, metric=metric, level=level, encoder=encoder, runs=made)
     if out is not None:
         from memrepro.face.trial.files import Source, write_trial  # the page's library
 
@@ -121,6 +125,8 @@ def run_trial(
         leave_out: kinds of question that do not count.
     """
     _, k = read_metric(metric)
+    if level not in GRANULARITIES:
+        raise MemreproError(f"unknown level {level!r}: known are {', '.join(GRANULARITIES)}")
     chosen = dict(_chosen(methods))
     judging = judging_of(data, leave_out)
     if not data.labels.get(level):
@@ -298,7 +304,7 @@ def _chosen(methods: Methods) -> Mapping[str, Mapping[str, Any]]:
                 "{'mine': {'method': 'bm25.hybrid', 'alpha': 0.7}}"
             )
         return methods
-    known = tried()
+    known, methods = tried(), [methods] if isinstance(methods, str) else methods
     if strange := [name for name in methods or () if name not in known]:
         raise MemreproError(
             f"unknown method {strange[0]!r}: known are {', '.join(known)}; or give your own, such "
