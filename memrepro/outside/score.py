@@ -145,7 +145,7 @@ def score(
 
 def score_by(
     files: Sequence[Path], dataset: str, plan: Plan, qrels: Path | None,
-    metric: str = "recall_all", k: int = 10,
+    metric: str = "recall_all", k: int = 10, level: str = "",
 ) -> Scored:  # fmt: skip
     """Evaluate run files by a qrels file, or by the rule on the ids of a data set that is not here.
 
@@ -156,6 +156,7 @@ def score_by(
         qrels: the file; None for the rule.
         metric: what sentences tell, of `METRICS`.
         k: its cut-off.
+        level: what the docs are called, as ids do not tell; 'session' by default.
 
     Raises:
         MemreproError: for a file that cannot be read, or a data set without a rule.
@@ -167,7 +168,7 @@ def score_by(
     gold, grades = read_qrels(qrels) if qrels else ({}, [])
     asked = list(gold) or list(dict.fromkeys(q for path in files for q in questions_of(path)))
     known = Docs(dict.fromkeys(asked, ""), {}, ())
-    runs = told_apart([read_against(path, known, dataset, LEVELS[0]) for path in files])
+    runs = told_apart([read_against(path, known, dataset, level or LEVELS[0]) for path in files])
     name = f"gold of {qrels.name}" if qrels else f"gold by ids ({rule})"
     if len(grades) > 1:
         name += f", its grades {grades[0]:g} to {grades[-1]:g} counted alike"

@@ -111,6 +111,8 @@ def _scored(arguments: argparse.Namespace) -> tuple["Scored", "Grouped"]:
     """The runs, that of --against among them, and what their questions are grouped by."""
     from memrepro.evaluate.comparison import questions
 
+    if not arguments.dataset and not arguments.qrels:
+        raise MemreproError("no gold: name a data set by --dataset, or a file by --qrels")
     called, runs = arguments.dataset or "qrels", list(arguments.runs)
     if arguments.against:
         runs.append(arguments.against)
@@ -132,7 +134,7 @@ def _scored(arguments: argparse.Namespace) -> tuple["Scored", "Grouped"]:
     if arguments.qrels or (rule_of(called) and not is_here(called, plan)):
         if arguments.leave_out:
             raise MemreproError("--leave-out needs kinds of question, which qrels do not have")
-        scored = score_by(runs, called, plan, arguments.qrels, *by)
+        scored = score_by(runs, called, plan, arguments.qrels, *by, arguments.level)
         return scored, lambda query_ids: questions(len(query_ids))
     scored = score(runs, called, plan, arguments.level, *by, arguments.leave_out)
     return scored, lambda query_ids: groups_of_questions(called, query_ids, plan)

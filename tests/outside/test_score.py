@@ -435,6 +435,8 @@ def test_gold_of_a_file_decides(plan, tmp_path, name, text):
     assert page.write(scored, tmp_path / "out").is_file()
     grades = "its grades 1 to 2 counted alike"
     assert (grades in " ".join(page.sentences(scored))) == (" 2\n" in text)
+    by_round = score_by([tmp_path / "mine.run"], "any", plan, tmp_path / name, level="round")
+    assert set(by_round.values["level"]) == {"round"}
     with pytest.raises(MemreproError, match="k is 1000000000000: it must be in 1 to 100,000"):
         score_by([tmp_path / "mine.run"], "anything", plan, tmp_path / name, k=10**12)
 

@@ -47,6 +47,11 @@ def test_a_name_that_no_file_system_takes_is_one_sentence(command, capsys):
     assert len(said) < 400
 
 
+def test_a_score_without_gold_says_what_to_name(capsys):
+    assert cli.main(["score", "mine.trec"]) == 1
+    assert capsys.readouterr().err.startswith("memrepro: no gold: name a data set by --dataset")
+
+
 def test_a_name_in_no_unicode_is_one_sentence(tmp_path, capsys):
     lines = {
         "chats.jsonl": '{"id": "m1", "text": "A cat."}',
