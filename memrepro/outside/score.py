@@ -181,7 +181,7 @@ def score_by(
                 f"{run.path} is of no question of {dataset}: none of its docs has an id that fits "
                 f"{rule!r}, such as its first, {run.frame['doc_id'].iloc[0]!r}"
             )
-        own = Gold(dict.fromkeys(told, ""), {}, {run.level: told}, {})
+        own = Gold(dict.fromkeys(told, ""), {}, {LEVELS[0]: {}, run.level: told}, {})
         tables.append(values_under([run], own, protocols, metrics, ks, (metric, k))[0])
         each.append(each_question([run], own, protocols[name], metrics, k))
     none = pd.DataFrame(columns=BESIDE_COLUMNS), pd.DataFrame(columns=QUESTION_COLUMNS)
