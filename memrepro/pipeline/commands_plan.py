@@ -97,7 +97,7 @@ def planned(profile: str, device: str | None, prices: Path | None = None) -> dic
         "texts to embed": sum(work.left for work in works),
         "calls left": int(calls["left"].sum()), "asked by repro": reads,
     }  # fmt: skip
-    if prices:
+    if "currency" in calls:
         total["cost"] = calls.groupby("currency")[["low", "high"]].sum().to_dict("index")
     unavailable = downloads.unavailable(fetched)
     for item, remedy in (("disk", "free some"), ("memory", "take another machine")):

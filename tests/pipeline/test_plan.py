@@ -14,6 +14,7 @@ from memrepro.encode.models import model_card, model_folder
 from memrepro.encode.vectors import VectorStore, vector_key
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_json
+from memrepro.llm.prices import Price
 from memrepro.pipeline import cli
 from memrepro.pipeline.plan import answers, downloads, embedding, stages
 from memrepro.pipeline.plan.stages import DONE, MAY_RUN, RUNS, Stage
@@ -171,3 +172,5 @@ def test_calls_are_those_of_the_last_measurement_where_nothing_is_prepared(monke
     assert set(calls["source"]) == {embedding.BEFORE}
     assert set(calls["recorded"]) == {0}
     assert calls["calls"].tolist() == [row["calls"] for row in asked]
+    with pytest.raises(MemreproError, match="no price is of a model of open: it asks .*SmolLM2"):
+        answers.calls_of(load_plan(), "open", {"gpt-4o": Price("USD", 1.0, 2.0)})

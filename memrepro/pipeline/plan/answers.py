@@ -32,6 +32,9 @@ def calls_of(plan: Plan, profile: str, prices: Mapping[str, Price]) -> pd.DataFr
     Returns:
         `study`, `model` (as params.yaml calls it), the columns of `_NUMBERS`, `currency`, `low`
         and `high` where there are prices, and `source`.
+
+    Raises:
+        MemreproError: if there are prices, and none of a model that is asked.
     """
     rows: list[dict[str, Any]] = []
     for study in plan.readings(profile).values():
@@ -46,6 +49,9 @@ def calls_of(plan: Plan, profile: str, prices: Mapping[str, Price]) -> pd.DataFr
             prompt, answer = row["prompt_tokens"], row["answer_tokens"]
             low, high = price.cost(Tokens(prompt)), price.cost(Tokens(prompt, answer))
             table.loc[n, ["currency", "low", "high"]] = price.currency, low, high
+    if prices and rows and "currency" not in table:
+        named = sorted({str(plan.models[row["model"]]["model"]) for row in rows})
+        raise MemreproError(f"no price is of a model of {profile}: it asks {', '.join(named)}")
     return table
 
 
