@@ -16,6 +16,7 @@ from memrepro.encode.models import cache_folder
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import root, why_not_written
 from memrepro.pipeline.printing import Add, print_table
+from memrepro.study.plan import PROFILES
 
 _HOUR = 3600
 # A line of `dvc gc`: the object's name ends with two characters and the rest of its digest.
@@ -58,6 +59,8 @@ PARTS = {
     ),
 }  # fmt: skip
 FREELY = (LEFT, OBJECTS, "build")
+# What stages, the site and a rehearsal write below build/; scores and a user's own files stay.
+_BUILT = {*PROFILES, "site", "stages", "rehearsal"}
 
 
 def add_to(add: Add) -> None:
@@ -124,6 +127,8 @@ def _files(name: str) -> Iterator[Path]:
     folder = cache_folder() if part.cached else root()
     for pattern in part.names:
         for path in folder.glob(pattern):
+            if name == "build" and path.relative_to(folder).parts[1] not in _BUILT:
+                continue
             if (path.is_symlink() or not path.is_dir()) and (
                 name != LEFT or time.time() - path.lstat().st_mtime > _HOUR
             ):

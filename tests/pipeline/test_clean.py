@@ -24,6 +24,7 @@ def checkout(tmp_path, monkeypatch):
     folder = tmp_path / "checkout"
     for name in (
         "build/sample/rfmem.html", "build/site/a/index.html", "data/raw/x/file.json",
+        "build/score/locomo/index.html", "build/mine.ipynb",
         "results/sample/manifest.json", "results/sample/.manifest.json.ab12.part",
         "results/sample/.qrels.parquet.cd34.part", "cache/embeddings.sqlite",
         "cache/embeddings.sqlite-wal", "cache/answers.sqlite", "cache/models/minilm/model.bin",
@@ -35,7 +36,7 @@ def checkout(tmp_path, monkeypatch):
     os.utime(folder / "results/sample/.manifest.json.ab12.part", (old, old))
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/mine.txt").write_text("mine")
-    (folder / "build/link").symlink_to(tmp_path / "elsewhere")
+    (folder / "build/site/link").symlink_to(tmp_path / "elsewhere")
     (folder / "dvc.yaml").write_text("stages: {}\n")
     (folder / "params.yaml").touch()
     monkeypatch.chdir(folder)
@@ -44,7 +45,7 @@ def checkout(tmp_path, monkeypatch):
 
 
 LEFT = {"results/sample/.manifest.json.ab12.part"}
-BUILD = {"build/sample/rfmem.html", "build/site/a/index.html", "build/link"}
+BUILD = {"build/sample/rfmem.html", "build/site/a/index.html", "build/site/link"}
 VECTORS = {"cache/embeddings.sqlite", "cache/embeddings.sqlite-wal"}
 
 
@@ -67,7 +68,7 @@ def test_it_deletes_what_it_lists(checkout, tmp_path, capsys, parts, gone):
     assert cli.main(["clean", *parts, "--yes"]) == 0
     assert before - everything(checkout) == gone
     assert (tmp_path / "elsewhere/mine.txt").read_text() == "mine"
-    assert not (checkout / "build").exists() or "build/link" not in gone
+    assert not (checkout / "build/site").exists() or "build/site/link" not in gone
 
 
 def test_without_a_repository_a_part_of_the_cache_is_named(tmp_path, monkeypatch, capsys):
