@@ -43,7 +43,11 @@ def _rehearse(arguments: argparse.Namespace) -> int:
     try:
         scale = float(Fraction(arguments.scale))
     except (ValueError, ZeroDivisionError):
-        raise MemreproError(f"--scale is {arguments.scale!r}: give a number such as 1/50") from None
+        scale = 0.0
+    if not 0 < scale <= 1:
+        raise MemreproError(
+            f"--scale is {arguments.scale!r}: give a number above 0 and at most 1, such as 1/50"
+        )
     if changed := scratch.uncommitted():
         print(
             f"memrepro: {len(changed)} changes are not committed, and so not rehearsed: the first "

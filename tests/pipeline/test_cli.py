@@ -47,6 +47,13 @@ def test_a_name_that_no_file_system_takes_is_one_sentence(command, capsys):
     assert len(said) < 400
 
 
+@pytest.mark.parametrize("scale", ["0", "2", "1/0", "small"])
+def test_a_rehearsals_scale_is_refused_before_anything_is_cloned(scale, tmp_path, capsys):
+    assert cli.main(["rehearse", "--scale", scale, "--folder", str(tmp_path / "new")]) == 1
+    assert f"--scale is '{scale}': give a number above 0" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_score_without_gold_says_what_to_name(capsys):
     assert cli.main(["score", "mine.trec"]) == 1
     assert capsys.readouterr().err.startswith("memrepro: no gold: name a data set by --dataset")
