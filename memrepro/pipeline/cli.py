@@ -67,7 +67,7 @@ def _stages(arguments: argparse.Namespace) -> int:
 
 
 def _notebook(arguments: argparse.Namespace) -> int:
-    from memrepro.files.atomic import root
+    from memrepro.files.atomic import keep_others, root
     from memrepro.pipeline.notebook import execute
     from memrepro.site.notebook import to_page
 
@@ -77,6 +77,7 @@ def _notebook(arguments: argparse.Namespace) -> int:
         if not equals:
             raise MemreproError(f"-p {pair}: a parameter is given as name=value")
         parameters[name] = value
+    keep_others(root() / arguments.output, '{\n "cells"')
     output = execute(arguments.name, parameters, root() / arguments.output)
     if arguments.page:
         to_page(output, root() / arguments.page)

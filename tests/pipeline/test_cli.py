@@ -54,6 +54,13 @@ def test_a_rehearsals_scale_is_refused_before_anything_is_cloned(scale, tmp_path
     assert not (tmp_path / "new").exists()
 
 
+def test_a_notebook_is_not_written_over_a_file_of_ones_own(tmp_path, capsys):
+    (tmp_path / "notes.md").write_text("mine")
+    assert cli.main(["notebook", "explore", "--output", str(tmp_path / "notes.md")]) == 1
+    assert "notes.md holds something else: name a new file" in capsys.readouterr().err
+    assert (tmp_path / "notes.md").read_text() == "mine"
+
+
 def test_a_score_without_gold_says_what_to_name(capsys):
     assert cli.main(["score", "mine.trec"]) == 1
     assert capsys.readouterr().err.startswith("memrepro: no gold: name a data set by --dataset")
