@@ -198,6 +198,9 @@ LAYOUTS = {
         r"\newacronym{acc}{ACC}{accuracy} \newglossaryentry{shard}{name={shard}, description={a part}}"
         + tex(r"\toprule Model & \gls{acc} & \Glspl{shard} \\ \midrule x & 0.5 & 12 \\ \acrshort{acc} & 0.6 & 13 \\"),
         [(["ACC", "Shards"], {"x": ["0.5", "12"], "ACC": ["0.6", "13"]})]),
+    "a head 'None', and the sun": (
+        tex(r"\toprule & Both & None & $M_\sun$ \\ \midrule x & 0.5 & 0.4 & 0.1 \\ y & 0.6 & 0.3 & 0.2 \\"),
+        [(["Both", "None", "M⊙"], {"x": ["0.5", "0.4", "0.1"], "y": ["0.6", "0.3", "0.2"]})]),
     "amounts beside names": (
         tex(r"\toprule Set & Size & Split \\ \midrule a & 36 images & 2 / 1 \\ "
             r"b & 20 images, 14 slices & 9 / 8 \\ c & 5 volumes & 3 / 2 \\"),

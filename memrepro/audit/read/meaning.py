@@ -48,7 +48,7 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         if title and title not in place.caption:
             place = place._replace(caption=f"{place.caption} {title}".strip())
         width = len(body[0])
-        names = [joined([row[c].text for row in heads]) for c in range(width)]
+        names = [joined([row[c].text or _word(row[c]) for row in heads]) for c in range(width)]
         kept = [
             c for c, name in enumerate(names)
             if c not in labels and any(r[c].text and r[c].filled != "left" for r in (*heads, *body))
@@ -165,6 +165,11 @@ def _spread(
     if not all(below) or len(set(below)) < len(below) or len(below) < 2:
         return row
     return [row[0], *[shown[0]._replace(filled="left")] * len(below)]
+
+
+def _word(head: Cell) -> str:
+    """'None' where it names a column: in a cell it prints nothing."""
+    return head.dash if head.dash.casefold() == "none" else ""
 
 
 def _centred(row: Sequence[Cell], below: Sequence[str]) -> list[Cell]:

@@ -23,7 +23,7 @@ _DEEPEST, _MOST_FILES, _MOST_TEXT, _MOST_EXPANDED, _MOST_STEPS = (
     20_000,
 )
 _INCLUDE = re.compile(
-    r"\\(?:(?:input|include|subfile|InputIfFileExists)(?![A-Za-z])\s*(?:\{(?P<braced>[^{}]*)\}|"
+    r"\\(?:(?:input|include|subfile|InputIfFileExists|loadglsentries)(?![A-Za-z])\s*(?:\{(?P<braced>[^{}]*)\}|"
     r"(?P<bare>[^\s{}\\\[]+))"
     r"|(?:sub)?(?:import|includefrom|inputfrom)\*?\s*\{(?P<folder>[^{}]*)\}\{(?P<file>[^{}]*)\}"
     r"|(?P<style>usepackage|RequirePackage|documentclass)\s*(?:\[[^\]]*\])?\s*\{(?P<names>[^{}]*)\})"

@@ -45,7 +45,7 @@ _FALLBACK = {
     "pm": "±", "textpm": "±", "mp": "∓", "sim": "~",
     "textasciitilde": "~", "approx": "≈", "ddagger": "‡", "dag": "†", "ddag": "‡", "dagger": "†",
     "textdagger": "†", "textdaggerdbl": "‡", "euro": "€", "EUR": "€", "texteuro": "€", "pounds": "£",
-    "ast": "*", "star": "⋆", "textasteriskcentered": "*", "circ": "°", "degree": "°", "infty": "∞", "degr": "°",
+    "ast": "*", "star": "⋆", "sun": "⊙", "textasteriskcentered": "*", "circ": "°", "degree": "°", "infty": "∞", "degr": "°",
     "arcdeg": "°", "arcmin": "′", "arcsec": "″",
     "cdot": "·", "quad": " ", "qquad": " ", "enspace": " ", "newline": " ", "par": " ", "xspace": "\ue000",
     "thinspace": "\u2009", "space": " ", "linebreak": " ", "slash": "/", "textbar": "|", "vert": "|",

@@ -23,7 +23,7 @@ from memrepro.audit.rules.evidence import (
 from memrepro.audit.tables import Table
 
 CHANGE = re.compile(
-    r"Δ|δ|\\Delta|(?<![A-Za-z])(?:diff(?:erence)?s?|gains?|impr(?:ovement)?s?|imp\.|changes?"
+    r"(?<![Σ∑]\|)Δ|\\Delta|(?<![A-Za-z])(?:diff(?:erence)?s?|gains?|impr(?:ovement)?s?|imp\.|changes?"
     r"|delta|uplift"
     r"|drops?|decrease|increase|reduction|shifts?|gaps?|lifts?|(?:abs|rel)(?:olute|ative|\.)?)(?![A-Za-z\d])",
     re.I,

@@ -35,6 +35,7 @@ _N_ROW = re.compile(
     r"|sample size|observations)\b.*",
     re.I,
 )
+_ROUNDED = re.compile(r"\b0?00s|thousand|million", re.I)  # counts that are rounded
 _PERCENT = re.compile(r"%|percent|\bpct\b|\bshare\b|\brate\b|accurac|\bacc\b|proportion", re.I)
 _TELLING = 3  # cells from which on one number is believed
 _MOST = 0.75
@@ -214,6 +215,7 @@ def columns(table: Table) -> Iterator[Finding]:
         candidates = [
             (f"{right} / {every}", _held_portions(table, column, numbers[right], numbers[every]))
             for right, every in itertools.permutations(counts[:12], 2)
+            if numbers[right] != numbers[every]
         ]
         for right in counts[:12]:
             for name, n in _totals(table, right, numbers[right]):
@@ -256,13 +258,15 @@ def _held_portions(
     made = []
     shown = [n for cells in table.rows.values() if (n := parse(cells[column]))]
     hundred = any(n.unit == "%" or n.value > 1 for n in shown)
+    rounded = any(map(_ROUNDED.search, table.columns))
     for row, cells in table.rows.items():
         a, b = right[row], every[row]
         # None is 0 % of any number.
         if a is None or b is None or b.value <= 0 or not a.value:
             continue
-        share = float(a.value / b.value) * (100 if hundred else 1)
-        one = held(row, column, cells[column], share, share, 100.0 if hundred else 1.0)
+        ends = (a.low / b.high, a.high / b.low) if rounded else [float(a.value / b.value)] * 2
+        low, high = (float(end) * (100 if hundred else 1) for end in ends)
+        one = held(row, column, cells[column], low, high, 100.0 if hundred else 1.0)
         if one:
             made.append(one)
     return made

@@ -13,7 +13,7 @@ from memrepro.audit.printed import Printed, kind_of, parse
 from memrepro.audit.rules.granularity import possible, ways
 from memrepro.audit.tables import Table
 
-_OF_RUNS = re.compile(r"\b(?:median|min|max|std|s\.?d\.?|iqr|variance)\b", re.I)
+_OF_RUNS = re.compile(r"\b(?:median|min(?:imum)?|max(?:imum)?|std|s\.?d\.?|iqr|variance)\b", re.I)
 WHOLE = re.compile(r"\b(overall|average|avg\.?|mean|total|all|sum)\b", re.I)
 _OF_WHAT = re.compile(r"(?:task|macro|grand)-", re.I)  # 'Task-Average' is of all tasks
 _MOST_ORDERS = 6
@@ -165,6 +165,8 @@ def in_rows(table: Table) -> Iterator[Whole]:
 def _in_columns(table: Table) -> Iterator[Whole]:
     """The shares of a row that is the whole of the others, where all sizes are stated."""
     counted = not table.reading.get("partial")
+    if any(map(_OF_RUNS.search, table.rows)):
+        return
     for row in table.rows:
         if not WHOLE.fullmatch(row) or row in table.reading.get("whole_rows", {}):
             continue
