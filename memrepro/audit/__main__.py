@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memrepro.audit.finding import SURE
 from memrepro.errors import MemreproError, cut, printable
-from memrepro.files.atomic import write_text
+from memrepro.files.atomic import keep_others, write_text
 
 MORE = (
     "FILE is LaTeX, HTML, Markdown, csv, xlsx, docx, pdf or YAML (docs/audit.md), or a folder of "
@@ -44,13 +44,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     from memrepro.audit.check import report_of
-    from memrepro.audit.page import as_json, as_text, page
+    from memrepro.audit.page import BEGINS, as_json, as_text, page
     from memrepro.audit.read.files import tables_of, write_entries
 
+    if arguments.page:
+        keep_others(arguments.page, BEGINS)
     read = tables_of(arguments.file, arguments.exclude)
-    report = report_of(read)
     if arguments.read:
         write_entries(arguments.read, read)
+    report = report_of(read)
     if arguments.page:
         write_text(arguments.page, page(report, arguments.file.name))
     if arguments.json:

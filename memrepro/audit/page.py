@@ -16,6 +16,7 @@ from memrepro.errors import cut, printable
 from memrepro.files.atomic import read_yaml
 
 _HERE = Path(__file__).parent
+BEGINS = (_HERE / "page.html").read_text(encoding="utf-8").partition("{{")[0]  # every page
 _LINE = re.compile(r"line (\d+): ")
 _MOST_CELLS = 2_000  # of a table that the page shows
 _SHOWN = 300  # characters

@@ -142,6 +142,10 @@ def test_what_a_person_corrects_in_the_yaml_is_what_is_audited(tmp_path):
     assert list(table.rows["Ours"].values()) == ["57.50", "45.00"]
     # Of 40 questions, but not of 20.
     assert {f.printed for f in audit_file(read).failing("certain")} == {"27.50"}
+    corrected = read.read_bytes()
+    for option in ("--read", "--page"):
+        assert run(parser().parse_args([str(path), option, str(read)])) == 2
+    assert read.read_bytes() == corrected
 
 
 @pytest.mark.parametrize(

@@ -292,7 +292,14 @@ class _Reading:
 
 
 def write_entries(path: Path, read: Read) -> None:
-    """Write what was understood as YAML in the ledger's format, what was not as comments."""
+    """Write what was understood as YAML in the ledger's format, what was not as comments.
+
+    Raises:
+        MemreproError: if the file is there and says something else: a person may have corrected it.
+    """
     lines = [f"# not read: {one.source}: {one.why}\n" for one in read.unread]
     said = yaml.safe_dump(dict(read.entries), sort_keys=False, allow_unicode=True, width=100)
-    write_text(path, "".join(lines) + said)
+    text = "".join(lines) + said
+    if path.is_file() and path.read_bytes() != text.encode():
+        raise MemreproError(f"{path} is there, and says something else: name a new file")
+    write_text(path, text)
