@@ -11,20 +11,19 @@ from memrepro.evaluate.bootstrap import SEED
 from memrepro.evaluate.metrics import Ranks
 
 
-def tokens_until(run: pd.DataFrame, tokens: NDArray[np.number]) -> pd.Series:
+def tokens_until(lists: pd.Series, tokens: NDArray[np.number]) -> pd.Series:
     """What a reader has been given with each row: docs are given whole, best first.
 
     A budget of tokens holds the rows of at most as many: until one does not fit.
 
     Args:
-        run: `query_id, …`, in order of rank for each question.
+        lists: whose row each is, such as its question's, shape (n_rows,); in order of rank in each.
         tokens: of each row's doc, shape (n_rows,); where it is NaN, so is the result.
 
     Returns:
-        The tokens of a question's docs down to each row's own, shape (n_rows,).
+        The tokens of a list's docs down to each row's own, shape (n_rows,).
     """
-    given = pd.Series(tokens, index=run.index)
-    return given.groupby(run["query_id"], observed=True).cumsum()
+    return pd.Series(tokens, index=lists.index).groupby(lists, observed=True).cumsum()
 
 
 def tied_at(run: pd.DataFrame, k: int) -> NDArray[np.bool_]:

@@ -85,7 +85,7 @@ def ranks_of(run: pd.DataFrame) -> Ranks:
     Raises:
         MemreproError: if the run names a doc twice for a query.
     """
-    (queries, query_ids), (docs, doc_ids) = (_coded(run[name]) for name in ("query_id", "doc_id"))
+    (queries, query_ids), (docs, doc_ids) = (coded(run[name]) for name in ("query_id", "doc_id"))
     ranks = run["rank"].to_numpy(np.int64)
     found = Ranks(query_ids, doc_ids, queries * len(doc_ids) + docs, ranks)
     if not found.are_distinct():
@@ -97,7 +97,7 @@ def ranks_of(run: pd.DataFrame) -> Ranks:
     return found
 
 
-def _coded(ids: pd.Series) -> tuple[NDArray[np.int64], pa.Array]:
+def coded(ids: pd.Series) -> tuple[NDArray[np.int64], pa.Array]:
     """A number for each id, and the ids in the places of their numbers."""
     if isinstance(ids.dtype, pd.CategoricalDtype):
         codes, found = ids.cat.codes.to_numpy(), ids.cat.categories

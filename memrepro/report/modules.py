@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+from threadpoolctl import threadpool_limits
+
 from memrepro.report.build import build_report
 from memrepro.report.document import Document
 
@@ -16,6 +18,12 @@ def write_report(paper: str, profile: str, folder: Path) -> list[Path]:
 
     The audit and some documents have a report of their own; the others are data alone.
     """
+    # Its many small products wait longer for other threads than they take.
+    with threadpool_limits(1, "blas"):
+        return _write_report(paper, profile, folder)
+
+
+def _write_report(paper: str, profile: str, folder: Path) -> list[Path]:
     name = "memrepro.report.audit" if paper == "audit" else f"memrepro.papers.{paper}.report"
     if importlib.util.find_spec(name):
         written: list[Path] = importlib.import_module(name).write_report(profile, folder)

@@ -16,7 +16,7 @@ def run(*scores, query="q"):
 def test_docs_are_given_whole_until_one_would_exceed_the_budget():
     both = pd.concat([run(5, 4, 3, 2), run(5, 4, query="r")], ignore_index=True)
     tokens = np.array([30, 50, 40, 1, 81, 1])
-    until = tokens_until(both, tokens)
+    until = tokens_until(both["query_id"], tokens)
     given = both[until <= 80]
     # The short doc after the one that is too long is not given; r's first doc does not fit.
     assert given[["query_id", "doc_id"]].values.tolist() == [["q", "d0"], ["q", "d1"]]

@@ -25,7 +25,7 @@ def test_never_more_tokens_than_allowed_and_the_least_relevant_go_first(items, t
     kept = within(items, tokens, form)
     sizes = [count_tokens(show(item, len(items), form)) for item in items]
     run = pd.DataFrame({"query_id": ["q"] * len(items)})
-    assert kept == (tokens_until(run, np.array(sizes, np.int64)) <= tokens).sum()
+    assert kept == (tokens_until(run["query_id"], np.array(sizes, np.int64)) <= tokens).sum()
     assert sum(sizes[:kept]) <= tokens
     assert kept == len(items) or sum(sizes[: kept + 1]) > tokens
 

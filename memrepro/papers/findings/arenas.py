@@ -6,6 +6,7 @@ a budget has no more to give, and is counted as it is.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache
 from os.path import relpath
@@ -14,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -22,7 +22,7 @@ from memrepro.core.similarity import Doubles
 from memrepro.evaluate.budgets import tie_orders, tied_at, tokens_until
 from memrepro.evaluate.clustered import Clusters
 from memrepro.evaluate.comparison import QUESTION, Groups
-from memrepro.evaluate.metrics import Judged, evaluate, ranks_of
+from memrepro.evaluate.metrics import Judged, Ranks, coded, evaluate, ranks_of
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, read_yaml
 from memrepro.report.sources import FileSource, RunSource, Source
@@ -109,9 +109,9 @@ class Arena:
         self._at_docs, self.tokens = budgets, int(entry["tokens"])
         self.main = f"{_METRIC}@{k}"
         self.in_tokens = f"{_METRIC} in {self.tokens} tokens"
-        # One run at a time, as they are large; several figures are taken from one after the other.
+        # Few runs at a time, as they are large; several figures are taken from each.
         self._table = lru_cache(maxsize=1)(self._read_table)
-        self._rows_of_gold = lru_cache(maxsize=1)(self._find_rows_of_gold)
+        self._rows_of_gold = lru_cache(maxsize=4)(self._find_rows_of_gold)
         self._files: dict[tuple[Candidate, ...], tuple[Source, ...]] = {}
         self._known: dict[Candidate, dict[str, Doubles]] = {}  # a run stands in several methods
         self._too_short: dict[Candidate, int] = {}
@@ -222,41 +222,46 @@ class Arena:
         return {name: np.stack([one[name] for one in found], axis=1) for name in self.budgets}
 
     def _values(self, one: Candidate) -> dict[str, Doubles]:
-        rows, whole = self._rows_of_gold(one.run)[one.setting]
+        ranks, spent, whole = self._rows_of_gold(one.run)[one.setting]
         self._too_short[one] = int((whole <= self.tokens).sum())
         assert self.judged is not None
         metrics, ks = ([*dict.fromkeys(of)] for of in zip(*self._at_docs.values(), strict=True))
-        by = evaluate(ranks_of(rows), self.judged, metrics, ks).by
+        by = evaluate(ranks, self.judged, metrics, ks).by
         found = {name: by[at] for name, at in self._at_docs.items()}
         if not self.counts_tokens:
             return found
-        given = rows[rows["spent"] <= self.tokens]
-        deep = int(given["rank"].max()) if len(given) else 1  # a floor may leave nothing at all
-        by = evaluate(ranks_of(given), self.judged, [_METRIC], [deep]).by
+        few = spent <= self.tokens
+        given = replace(ranks, pairs=ranks.pairs[few], ranks=ranks.ranks[few])
+        deep = int(given.ranks.max(initial=1))  # a floor may leave nothing at all
+        by = evaluate(given, self.judged, [_METRIC], [deep]).by
         return {**found, self.in_tokens: by[_METRIC, deep]}
 
-    def _find_rows_of_gold(self, run: str) -> dict[str, tuple[pd.DataFrame, Doubles]]:
-        """Of each setting of a run the rows that can be gold, and what its lists cost a reader.
+    def _find_rows_of_gold(self, run: str) -> dict[str, tuple[Ranks, Doubles, Doubles]]:
+        """Of each setting of a run the ranks that can be gold, and what its lists cost a reader.
 
         Returns:
-            `query_id, doc_id, rank, spent`, where `spent` is the tokens of all docs of the question
-            down to this one; and the tokens of each question's whole list, shape (n,).
+            The ranks; beside each the tokens of all docs of the question down to its own; and the
+            tokens of each question's whole list, shape (n,).
         """
-        table = self._table(run)
+        table, settings = self._table(run), [*self._plan.runs[run].variants()]
         assert self.judged is not None
-        queries, docs = (table[name].cat for name in ("query_id", "doc_id"))
-        gold = pc.is_in(pa.array(docs.categories, pa.large_string()), self.judged.ids[1].unique())
-        is_gold = gold.to_numpy(zero_copy_only=False)[docs.codes]
-        asked = queries.categories.get_indexer(pd.Index(self.query_ids))
+        (query, queries), (doc, docs) = (coded(table[name]) for name in ("query_id", "doc_id"))
+        of = np.zeros(len(table), np.int64)
+        if "setting" in table:  # one that found nothing has no rows
+            of = coded(table["setting"].cat.set_categories(settings))[0]
+        tokens = self._doc_tokens(table, query, doc)
+        lists, n_lists = of * len(queries) + query, len(settings) * len(queries)
+        spent = tokens_until(pd.Series(lists), tokens).to_numpy()
+        whole = np.bincount(lists[of >= 0], np.nan_to_num(tokens)[of >= 0], n_lists)
+        asked = table["query_id"].cat.categories.get_indexer(pd.Index(self.query_ids))
+        is_gold = pc.is_in(docs, self.judged.ids[1].unique()).to_numpy(zero_copy_only=False)[doc]
         found = {}
-        for setting in self._plan.runs[run].variants():  # one that found nothing has no rows
-            of = np.flatnonzero(table["setting"] == setting) if setting else slice(None)
-            rows = table[["query_id", "doc_id", "rank"]].iloc[of]
-            tokens = table["tokens"].to_numpy()[of]
-            asking = rows["query_id"].cat.codes
-            whole = np.bincount(asking, np.nan_to_num(tokens), len(queries.categories))
-            rows = rows.assign(spent=tokens_until(rows, tokens))
-            found[setting] = rows[is_gold[of]], np.append(whole, 0.0)[asked]
+        for place, setting in enumerate(settings):
+            rows = np.flatnonzero(is_gold & (of == place))
+            pairs, rank = query[rows] * len(docs) + doc[rows], table["rank"].to_numpy(np.int64)
+            held = whole.reshape(len(settings), -1)[place]
+            ranks = Ranks(queries, docs, pairs, rank[rows])
+            found[setting] = ranks, spent[rows], np.append(held, 0.0)[asked]
         return found
 
     def _ranking(self, one: Candidate) -> pd.DataFrame:
@@ -267,27 +272,25 @@ class Arena:
         table = self._table(one.run)
         if one.setting and "setting" in table:
             table = table[table["setting"] == one.setting]
+        queries = table["query_id"].cat
+        table = table.assign(query_id=queries.set_categories(sorted(queries.categories)))
+        # By number, which is as stable as by text and much faster.
+        table = table.take(np.lexsort((table["rank"], table["query_id"].cat.codes)))
         return table[["query_id", "doc_id", "rank", "score"]].reset_index(drop=True)
 
     def _read_table(self, run: str) -> pd.DataFrame:
-        """A run of all settings in order of rank for each question, with the docs' tokens."""
+        """A run of all settings, in each of which a question's rows are in order of rank."""
         path = paths.run(self.profile, run, self._plan.runs[run].study)
-        table = read_table(path, ["setting", "query_id", "doc_id"])
-        queries = table["query_id"].cat
-        table["query_id"] = queries.set_categories(sorted(queries.categories))
-        # By number, which is as stable as by text and much faster.
-        table = table.take(np.lexsort((table["rank"], table["query_id"].cat.codes)))
-        return table.assign(tokens=self._doc_tokens(table))
+        return read_table(path, ["setting", "query_id", "doc_id"])
 
-    def _doc_tokens(self, run: pd.DataFrame) -> Any:
-        """The tokens of each row's doc, shape (n_rows,)."""
-        queries, docs = (run[name].cat for name in ("query_id", "doc_id"))
+    def _doc_tokens(self, run: pd.DataFrame, query: Any, doc: Any) -> Doubles:
+        """The tokens of each row's doc, whose codes are given, shape (n_rows,)."""
+        queries, docs = (run[name].cat.categories for name in ("query_id", "doc_id"))
         memory_ids, doc_ids, places, tokens = self._tokens_of
-        asked = memory_ids.get_indexer(pd.Index(self.memories.reindex(queries.categories)))
-        named = doc_ids.get_indexer(docs.categories)
-        memory, doc = asked[queries.codes], named[docs.codes]
-        at = places.get_indexer(pd.Index(memory * len(doc_ids) + doc))
-        return np.where((at < 0) | (memory < 0) | (doc < 0), np.nan, tokens[at])
+        asked = memory_ids.get_indexer(pd.Index(self.memories.reindex(queries)))[query]
+        named = doc_ids.get_indexer(docs)[doc]
+        at = places.get_indexer(pd.Index(asked * len(doc_ids) + named))
+        return np.where((at < 0) | (asked < 0) | (named < 0), np.nan, tokens[at])
 
     def too_short(self, one: Candidate) -> int:
         """How many questions have a list that ends before the budget of tokens does."""
@@ -296,6 +299,8 @@ class Arena:
 
     def ties(self, one: Candidate) -> Ties | None:
         """The ties at the cut-off; None where the list ends there, or its scores rise in it."""
+        if not (self._table(one.run)["rank"] > self.k).any():
+            return None
         run = self._ranking(one)
         query = run["query_id"].cat.codes.to_numpy()
         same = query[1:] == query[:-1]
