@@ -26,8 +26,10 @@ unexport PYTHONDONTWRITEBYTECODE
 repro: .venv/.installed
 	$(BIN)/python -m memrepro repro $(PROFILE)
 
+# The workers are as many as the cores, so that each has one thread; one that dies ends the run.
 test: .venv/.installed
-	$(BIN)/python -m pytest -m "not gpu and not network" --dist loadfile --no-loadscope-reorder \
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not gpu and not network" \
+		--dist loadfile --no-loadscope-reorder --max-worker-restart 0 \
 		-n $$($(BIN)/python -c 'import os; print(min(4, os.cpu_count() or 1))')
 
 # Without a PROFILE: of all profiles that have results.

@@ -1,10 +1,9 @@
 """Reports of documents, made again from the committed rankings: every file has the same bytes.
 
 `verify` does so for all of open, whose metrics take a minute to evaluate; here are the reports of
-the sample, and those of open that need few of its runs.
+the sample, and the one of open that needs no metrics.
 """
 
-from dataclasses import replace
 from functools import cache
 
 import pandas as pd
@@ -18,13 +17,7 @@ from memrepro.report.modules import write_report
 from memrepro.study.evaluation import evaluate_profile
 from memrepro.study.params import load_plan
 
-REPORTS = [("open", name) for name in ("rfmem", "audit")]
-REPORTS += [("sample", paper) for paper in load_plan().reports["sample"]]
-# Of open the runs that its reports here name.
-OF_OPEN = (
-    "rfmem", "personamem", "personabench", "locomo-minilm-round", "locomo-mpnet-round",
-    "lme-s-minilm-round",
-)  # fmt: skip
+REPORTS = [("open", "audit"), *(("sample", paper) for paper in load_plan().reports["sample"])]
 
 
 @pytest.fixture(scope="module")
@@ -33,18 +26,10 @@ def metrics(tmp_path_factory):
 
     @cache
     def made(profile):
-        plan = load_plan()
-        parts = OF_OPEN if profile == "open" else ("",)
-        experiments, sweeps = (
-            {name: run for name, run in runs.items() if any(part in name for part in parts)}
-            for runs in (plan.experiments, plan.sweeps)
-        )
+        assert profile == "sample"
         path = tmp_path_factory.mktemp("metrics") / f"{profile}.parquet"
-        few = replace(plan, experiments=experiments, sweeps=sweeps)
-        found = evaluate_profile(profile, few)
-        kept = read_table(paths.protocols(profile))
-        kept = kept[kept["experiment"].isin({*experiments, *sweeps})].reset_index(drop=True)
-        pd.testing.assert_frame_equal(found.protocols, kept)
+        found = evaluate_profile(profile, load_plan())
+        pd.testing.assert_frame_equal(found.protocols, read_table(paths.protocols(profile)))
         left_out = found.exclusions.merge(read_table(paths.exclusions(profile)))
         assert len(left_out) == len(found.exclusions) > 0
         write_table(found.metrics, path)
