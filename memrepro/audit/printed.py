@@ -9,9 +9,9 @@ from typing import NamedTuple
 KINDS = ("number", "share", "percent", "time", "count", "word")
 _UNITS = "%|ms|s|k|K|M|B|x|GB|hours?|days?|weeks?|months?|years?|million|billion"
 _NUMBER = re.compile(
-    r"(?<![\w.])(?P<sign>[-+−±])?(?P<digits>(?>\d{1,3}(?:,\d{3})+(?:\.\d+)?|"
+    r"(?<![\w.^])(?P<sign>[-+−±])?(?P<digits>(?>\d{1,3}(?:,\d{3})+(?:\.\d+)?|"
     r"\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3}(?!\d))?))"
-    rf"(?:\s?(?P<unit>{_UNITS})(?![A-Za-z0-9]))?(?![A-Za-z0-9])"
+    rf"(?:\s?(?P<unit>{_UNITS})(?![A-Za-z0-9]))?(?![A-Za-z0-9^])"
 )
 _DATE = re.compile(r"\d{4}[-/]\d{2}[-/]\d{2}")
 # A hyphen before a digit is a part of a name or a range, unless a space or nothing is before it.

@@ -37,6 +37,7 @@ class Reading(BaseModel):
     caption: Text = ""
     bold: Columns = {}
     underlined: Columns = {}
+    grey: Columns = {}
     starred: Columns = {}
     stars: dict[Text, dict[Text, Annotated[int, BeforeValidator(_whole), Field(ge=0, le=9)]]] = {}
     wide: Columns = {}

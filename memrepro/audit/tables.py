@@ -34,6 +34,7 @@ KEYS: Mapping[str, str] = {
     "caption": "as printed",
     "bold": "row → the columns whose cells are set in bold",
     "underlined": "row → the columns whose cells are underlined",
+    "grey": "row → the columns whose cells are set in grey: no competitors",
     "starred": "row → the columns whose cells have a mark of significance",
     "stars": "row → column → how many stars it has",
     "wide": "row → the columns that a number left of them reaches into",

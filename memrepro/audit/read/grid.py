@@ -24,6 +24,7 @@ class Cell(NamedTuple):
     stars: int = 0
     dash: str = ""  # what it prints in place of a number: '-', 'n/a'
     indented: bool = False
+    grey: bool = False
 
 
 class Place(NamedTuple):
@@ -109,7 +110,7 @@ _IN_DOLLARS = re.compile(r"(?:\$\s|\\\$)([^$]+?)(?:\s|\\)\$")  # maths that a pr
 _THOUSANDS = re.compile(r"(?<![\d.,\u2009])\d{1,3}(?:\u2009\d{3})+(?![\d\u2009])")
 _NOTHING = re.compile(r"(?:n\.?/?a\.?|-+|none|nan|/|\.{3}|…)?", re.I)
 _UNIT = (
-    "m/s|km/h|A|V|mV|mA|[kMG]?Pa|[kMG]?eV|dB|rpm|mmHg|bpm|mL|[µμ]m|"
+    "m/s|km/h|A|V|mV|mA|[kMmnpµμ]?J|[kMG]?Pa|[kMG]?eV|dB|rpm|mmHg|bpm|mL|[µμ]m|"
     "%|‰|[kKMBTG]|ms|[µμn]s|s|sec|min|mins|h|hrs?|d|[KMGT]i?B|B|FPS|fps|[xX×]|bn|m|cm|mm|nm|km|kg|"
     "g|mg|[GM]?Hz|[kM]?W|°C?|pp|pts?|million|billion|thousand|hours?|days?|weeks?|months?|years?|yrs?"
 )
@@ -121,6 +122,7 @@ _BETWEEN = re.compile(
     r"(?:[\s±~≈≃<>≤≥=+\-/|,;:()\[\]{}$€£¥%↑↓→·×*†‡§^]|"
     r"\b(?:to|vs|and|or|of|[pPnNMtzr]|SD|SE|CI|df|[TF][PN])\b)*"
 )
+_LETTERS = re.compile(r"(\d\.\d{1,3})\s?[a-e]{1,4}$")  # of significance
 NUMBER = re.compile(_ONE)
 _COMMA = re.compile(r"[-+<>~≈]?\s?(?:0,\d+|\d+,(?:\d{1,2}|\d{4,}))\s?%?")
 _MASKED = re.compile(r"\d{3,}")
@@ -160,7 +162,7 @@ def _without_mark(found: re.Match[str]) -> str:
 
 def is_number(text: str) -> bool:
     """Whether a cell prints a number, or several: a deviation, an interval, a share of a count."""
-    left, found = NUMBER.subn("", text)
+    left, found = NUMBER.subn("", _LETTERS.sub(r"\1", text))
     return bool(found) and _BETWEEN.fullmatch(left) is not None and not _DATE.fullmatch(text)
 
 

@@ -23,8 +23,10 @@ def rows_of_heads(
     # Years or steps above words of all columns are heads.
     body = [
         i for i, row in enumerate(rows)
-        if _is_body(row, numeric) and not (i == 0 and _is_above_words(rows, numeric, ruled))
+        if _is_body(row, numeric)
     ]  # fmt: skip
+    if body and _is_above_words(rows, body[0], numeric, ruled):
+        body.pop(0)
     first = next((i for i in body if not _is_counted(rows[i], numeric)), None)
     if first is None and body and not _is_numbered(rows[body[0]], numeric):
         first = body[0]  # numbers in brackets, above which no other stand
@@ -76,7 +78,9 @@ def is_head_again(
         return True
     if ruled is None or i not in ruled:
         return ruled is None and len(words) == len(numeric) and not any(rows[i - 1][1:])
-    every = len(ruled) > MOST * len(rows)
+    pairs = [k for k in range(1, len(rows))
+             if all(_is_body(one, numeric) for one in rows[k - 1 : k + 1])]  # fmt: skip
+    every = sum(k in ruled for k in pairs) > MOST * len(pairs)
     return not every and any(k in ruled for k in range(i + 1, behind + 1))
 
 
@@ -126,13 +130,15 @@ def _has_names(rows: Sequence[Sequence[Cell]]) -> bool:
 
 
 def _is_above_words(
-    rows: Sequence[Sequence[Cell]], numeric: Sequence[int], ruled: frozenset[int] | None
+    rows: Sequence[Sequence[Cell]], i: int, numeric: Sequence[int], ruled: frozenset[int] | None
 ) -> bool:  # fmt: skip
-    """Whether the second row, above a rule, has words above all numbers that have no other."""
-    if len(rows) < 3 or (ruled is not None and 2 not in ruled) or not _is_body(rows[2], numeric):
+    """Whether the next row, above a rule, has words above all numbers that have no other."""
+    if i + 2 >= len(rows) or (ruled is not None and i + 2 not in ruled):
         return False
-    words = [rows[1][c].text or rows[0][c].text for c in numeric]
-    return len(_own(rows[1], numeric)) > 1 and all(words) and not any(map(is_number, words))
+    if not _is_body(rows[i + 2], numeric) or (i and ruled is None):
+        return False
+    words = [rows[i + 1][c].text or rows[i][c].text for c in numeric]
+    return len(_own(rows[i + 1], numeric)) > 1 and all(words) and not any(map(is_number, words))
 
 
 def _is_counted(row: Sequence[Cell], numeric: Sequence[int]) -> bool:

@@ -72,7 +72,7 @@ def _leading(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int
         # One row of counts alone has no name, as has one that begins with a decimal.
         counts = width > 2 and all(cell.text.isdigit() for cell in body[0])
         nameless = len(body) == 1 and (counts or not body[0][0].text.isdigit())
-        found = [0] if width > 1 and not nameless else []
+        found = [0] if width > 1 and not (nameless or _is_one_of_many(body)) else []
     elif first < width and _repeats(body, first):
         found.append(first)
     # Names that are printed once reach down where a column of words right of numbers has all names.
@@ -129,6 +129,20 @@ def _with_settings(
     if runs and ordered and chance <= _CHANCE and tells_apart(body, [*found, c]):
         return [*found, c]
     return found
+
+
+def _is_one_of_many(body: Sequence[Sequence[Cell]]) -> bool:
+    """Whether the first column has decimals as all others have, in no order: rows have no names."""
+    digits = [{_decimals(row[c].text) for row in body} for c in range(len(body[0]))]
+    alike = len(body) > 3 and len(digits) > 3 and len(digits[0]) == 1 and digits[0] != {0}
+    return alike and all(one == digits[0] for one in digits) and not are_steps(
+        [row[0].text for row in body]
+    )  # fmt: skip
+
+
+def _decimals(text: str) -> int:
+    """How many digits stand behind the point of a plain number; 0 for any other text."""
+    return len(text.partition(".")[2]) if re.fullmatch(r"-?\d+\.\d+", text) else 0
 
 
 def tells_apart(body: Sequence[Sequence[Cell]], columns: Sequence[int]) -> bool:

@@ -76,15 +76,16 @@ def _parts(
     rows: Sequence[Sequence[Cell]], numeric: Sequence[int], ruled: frozenset[int] | None
 ) -> Iterator[Part]:
     """The table's parts: one, or several where rows of heads stand between those of numbers."""
-    title = ""
+    title, over = "", rows[0]
     while len(rows) > 1 and _spans_all(rows[0]):
-        title = joined([title, rows[0][0].text])
+        title, over = joined([title, rows[0][0].text]), rows[0]
         rows, ruled = rows[1:], ruled and frozenset(i - 1 for i in ruled if i)
     first = rows_of_heads(rows, numeric, ruled)
     starts = [0]
     for i in range(first + 1, len(rows) - 1):
         if i > starts[-1] + 1 and is_head_again(rows, i, starts[-1], first, numeric, ruled):
-            starts.append(i)
+            two = first > 1 and _is_wide(rows[i - 1]) and _is_wide(rows[first - 2])
+            starts.append(i - two)
     ends = [*starts[1:], len(rows)]
     heads: list[Sequence[Cell]] = []
     for start, end in zip(starts, ends, strict=True):
@@ -92,6 +93,8 @@ def _parts(
         own = frozenset(i - start for i in ruled if start <= i < end) if ruled is not None else None
         behind = first if not start else rows_of_heads(part, numeric, own)
         heads, body = list(part[:behind]), list(part[behind:])
+        if title and not first:  # what stands above all of it is the only head
+            heads, title = [over], ""
         # What names the rows below a head may stand before it, at the end of the part above.
         following = ""
         while len(body) > 1 and is_section(body[-1]) and end < len(rows):
@@ -201,6 +204,11 @@ def _spans_all(row: Sequence[Cell]) -> bool:
     return len(row) > 1 and bool(row[0].text) and not row[0].filled and all(
         cell.filled and cell.text == row[0].text for cell in row[1:]
     )  # fmt: skip
+
+
+def _is_wide(row: Sequence[Cell]) -> bool:
+    """Whether a row is one cell as wide as all columns but the first."""
+    return not row[0].text and len(row) > 2 and row[1].columns == len(row) - 1 and bool(row[1].text)
 
 
 def _is_legend(row: Sequence[Cell]) -> bool:

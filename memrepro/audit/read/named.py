@@ -12,7 +12,7 @@ _QUESTIONS = re.compile(
     r"(?:questions|queries|examples|instances|samples|problems)\b"
 )
 _SIZES_ROW = re.compile(r"#\s*(?:questions|queries|examples|samples)?|n|count|support|size", re.I)
-_OPEN = re.compile(r"(?:\s[+&]|,|\b(?:and|of|with))$")  # a name that goes on in the next line
+_OPEN = re.compile(r"(?:\s[+&x×]|,|\b(?:and|of|with))$")  # a name that goes on in the next line
 _WHOLE = re.compile(r"total|sum|overall|all|average|avg\.?|mean", re.I)
 _LONGEST = 120  # characters of a name
 _NOTE = re.compile(r"\(.*\)")
@@ -34,6 +34,7 @@ def named_rows(
     group, fresh, once, within, above = "", False, False, False, ""
     last = [""] * len(labels)
     names: list[str] = []
+    wides: list[int] = []  # where the row above has a number as wide as several columns
     lines: list[list[Cell]] = []
     firsts = [row[labels[0]].text for row in body if not is_section(row)] if labels else []
     every = firsts.count("") == 1  # each row has a first name, but for one of all of them
@@ -57,7 +58,13 @@ def named_rows(
             last[k] = texts[shown[0]]
             continue
         full = shown == [0] and row[0].columns >= len(row)
-        is_group = is_section(row) and (full or not any(is_number(cell.text) for cell in cells))
+        again = bool(lines) and shown == [1] == wides and row[1].columns > 1
+        is_group = (
+            is_section(row)
+            and not again
+            and (full or not any(is_number(cell.text) for cell in cells))
+        )
+        wides = [c for c in shown if row[c].columns > 1 and re.match(r"[-+]?\d", row[c].text)]
         if is_group and (wide or not second):
             if not wide and not _NOTE.fullmatch(joined(texts)):  # a note on the row above
                 # Two such rows, one below the other, name what follows together.
@@ -82,7 +89,9 @@ def named_rows(
             continue
         # A row of errors may have a note on the name above: '(n = 531)'.
         noted = (
-            lines and _beside(lines[-1], cells) and all(not n or _NOTE.fullmatch(n) for n in own)
+            lines
+            and _beside(lines[-1], cells)
+            and (all(not n or _NOTE.fullmatch(n) for n in own) or _OPEN.search(names[-1]))
         )
         if noted or (lines and not any(own) and _goes_on(lines[-1], cells)):
             lines[-1] = [_beneath(one, other) for one, other in zip(lines[-1], cells, strict=True)]
@@ -182,7 +191,7 @@ def entry_of(
         entry["n_source"] = "the caption"
     if sizes := {column: n for column, n in sizes.items() if n > 0}:
         entry["n"] = sizes
-    for key in ("bold", "underlined", "starred", "wide"):
+    for key in ("bold", "underlined", "grey", "starred", "wide"):
         marked = {
             row: own
             for row, cells in named.items()

@@ -24,6 +24,7 @@ def line_of(cells: Sequence[str], spans_free: bool) -> list[Cell]:
     return line
 
 
+_GREY = re.compile(r"[\s{]*\\(?:text)?color\s*(?:\[\w+\]\s*)?\{[^{}]*gr[ae]y", re.I)
 _INDENT = re.compile(r"[\s{]*(?:\\(?:q?quad|enspace|hspace|hskip|hphantom|phantom|;|,|\s)|~)")
 _CITED = re.compile(r"\\\w*cite\w*\*?\s*(?:\[[^\]]*\])*\{([^{}]+)\}")
 _SPAN = re.compile(r"\\(multicolumn|multirow|multirowcell|SetCell|Block)(?![A-Za-z@])\*?")
@@ -58,7 +59,8 @@ def _cell(source: str) -> Cell:
     if not said.text.strip() and (cited := _CITED.search(source)):
         said = said._replace(text=cited[1])  # what only cites is named by the key
     made = cell_of(said.text, said.bold, said.underlined, columns=columns, rows=rows)
-    return made._replace(indented=_INDENT.match(source) is not None)
+    indented, grey = (form.match(source) is not None for form in (_INDENT, _GREY))
+    return made._replace(indented=indented, grey=grey)
 
 
 def _whole(n: str) -> int:

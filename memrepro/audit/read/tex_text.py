@@ -159,8 +159,10 @@ class _Reader:
             elif token == "_" and not maths:
                 self.say("_", bold, under)
             elif token in "^_":
+                # What is raised in the maths of its number is a power, and else a mark of a note.
+                tight = maths and source[at - 2 : at - 1] != "$"
                 (script,), at = arguments(source, at, "{")
-                self.script(token, script, bold, under)
+                self.script(token, script, bold, under, tight)
             elif token in "~&":
                 self.say(" ", bold, under)
             elif token != "}":
@@ -168,7 +170,7 @@ class _Reader:
                 self.say(text.replace("``", "“").replace("''", "”"), bold, under)
         self.depth -= 1
 
-    def script(self, kind: str, source: str, bold: bool, under: bool) -> None:
+    def script(self, kind: str, source: str, bold: bool, under: bool, tight: bool) -> None:
         """A sub- or superscript: a deviation is kept, a mark of a footnote is not."""
         text = self.inner(source, maths=True).strip()
         before = self.before
@@ -179,7 +181,10 @@ class _Reader:
             self.power(text, bold, under)
         elif kind == "^" and re.fullmatch(r"[*†‡⋆§¶∗#'′,\s]+|∘|°", text):
             self.say(text.replace("∘", "°").replace("∗", "*"), bold, under)
-        elif kind == "^" and text in ("2", "3") and _OF_WORDS.search(before):
+        elif kind == "^" and (
+            (text in ("2", "3") and _OF_WORDS.search(before))
+            or (tight and text.isdigit() and text != "1" and before.isdigit())
+        ):
             self.say(f"^{text}", bold, under)
         elif kind == "^" and number and _SCRIPT_MARK.fullmatch(text):
             return

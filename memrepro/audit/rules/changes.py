@@ -25,12 +25,16 @@ from memrepro.audit.tables import Table
 CHANGE = re.compile(
     r"(?<![Σ∑]\|)Δ|\\Delta|(?<![A-Za-z])(?:diff(?:erence)?s?|gains?|impr(?:ovement)?s?|imp\.|changes?"
     r"|delta|uplift"
-    r"|drops?|decrease|increase|reduction|shifts?|gaps?|lifts?|(?:abs|rel)(?:olute|ative|\.)?)(?![A-Za-z\d])",
+    r"|drops?|decrease|increase|reduction|shifts?|gaps?|lifts?|(?:abs|rel)(?:olute|ative|\.)?)"
+    r"(?![A-Za-z\d]|_(?:plus|and)_)",
     re.I,
 )
 _LEVEL = re.compile(
     r"\b(?:before|after|pre|post)\b|(?<![A-Za-z])(?:with|without|w/o?)\s|standardi[sz]ed|\bSMD\b",
     re.I,
+)
+_SIZE = re.compile(
+    r"(?:.*, )?(?:n|no\.? of .*|#.*|number of .*|obs(?:\.|ervations)?|sample size)", re.I
 )
 _OF_CELL = re.compile(
     r"\s*(?P<level>[-−+]?\d+(?:\.\d+)?)\s*%?\s*[({\[]?\s*(?P<sign>[-−+↑↓▲▼])\s*"
@@ -146,6 +150,8 @@ def _differences(
         a, b, change = parse(first.get(place, "")), parse(second.get(place, "")), parse(shown)
         if a is None or b is None or change is None or (relative and b.low <= 0):
             continue
+        if _SIZE.fullmatch(place):
+            continue  # how many there are of all is no change
         if a.value == b.value == change.value == 0:
             continue  # 0 − 0 = 0 holds of any three lines
         (a_low, a_high), (b_low, b_high) = (

@@ -86,7 +86,9 @@ def best(table: Table) -> Iterator[Finding]:
             better = mark.told[usual] if usual else " or ".join(dict.fromkeys(mark.told.values()))
             way = {HIGH: " (higher is better)", LOW: " (lower is better)"}.get(usual, "")
             few = len(found) - len(good) <= max(1, len(found) // _FEW)
-            sure = LIKELY if len(good) >= needed and few and not apart else WEAK
+            # What stands beside each other may be of several kinds, if no caption says otherwise.
+            beside = found is across[1] and not said
+            sure = LIKELY if len(good) >= needed and few and not (apart or beside) else WEAK
             yield Finding(
                 table.document, table.name, f"marked {name}", f"{mark.row}, {mark.column}", shown,
                 f"the {name}: {better}{way}", shown, FAILS, sure, why, len(table.rows),
@@ -158,6 +160,7 @@ def _marked(table: Table, key: str, across: bool) -> Iterator[_Mark]:
     marks: Mapping[str, Sequence[str]] = table.reading.get(key, {})
     marks = {r: cs for r, cs in marks.items() if r in table.rows and len(cs) < len(table.columns)}
     cells = {(r, c) for r, cs in marks.items() for c in cs}
+    grey = {(r, c) for r, cs in table.reading.get("grey", {}).items() for c in cs}
     lines, items = (table.rows, table.columns) if across else (table.columns, list(table.rows))
     at = 0 if key == "bold" else 1
     for line in lines:
@@ -167,6 +170,7 @@ def _marked(table: Table, key: str, across: bool) -> Iterator[_Mark]:
             # A bound such as p < 0.01 is marked for what it says, and is the best of nothing.
             if (n := parse(table.rows[place[0]][place[1]])) and not n.bound
             and not ((is_apart(i) or re.search(_CHANGE, i)) and place not in cells)
+            and place not in grey
         }  # fmt: skip
         own = [i for i in values if places[i] in cells]
         levels = sorted(set(values.values()))

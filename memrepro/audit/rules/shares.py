@@ -37,7 +37,7 @@ _FEW = 8
 # Metrics of which a question counts in part, so that no cell need be a share of questions.
 _GRADED = re.compile(
     r"\bF1|\bF-?score|BLEU|ROUGE|METEOR|\bMRR|\bM?AP\b|BERT|\bscore\b|perplex"
-    r"|\bprec(?:ision)?\b|\| P$|\bSD\b|\bstd\b|\bdeviation\b",
+    r"|\bprec(?:ision)?\b|\| P$|\bSD\b|\bstd\b|\bdeviation\b|spearman|pearson|kendall|correlat",
     re.I,
 )
 _ERROR = re.compile(r"±|[(\[]\s*\d*\.\d+\s*[)\]]")  # a mean or an estimate with its error
@@ -101,14 +101,18 @@ def stated(table: Table) -> Iterator[Finding]:
 
 
 def _is_meant(table: Table, share: Share) -> bool:
-    """Whether a cell's number of questions is meant for it: typed, or of a metric that counts."""
+    """Whether a cell's number of questions is meant for it: typed, or of a metric that counts.
+
+    What a caption calls a metric says nothing of a head that has a number of its own.
+    """
     entry = share.entry
     heads = (entry.row, entry.column)
-    read = table.reading.get("n_source") in _READ or any(SIZED.search(head) for head in heads)
-    if not read:
+    sized = any(SIZED.search(head) for head in heads)
+    if table.reading.get("n_source") not in _READ and not sized:
         return True
+    caption = "" if sized else str(table.reading.get("caption", ""))
     return not NO_LEVEL.search(" | ".join(heads)) and (
-        entry.metric in _NAMED or counts_questions(*heads, str(table.reading.get("caption", "")))
+        entry.metric in _NAMED or counts_questions(*heads, caption)
     )
 
 

@@ -11,6 +11,7 @@ from memrepro.audit.heads import is_matrix
 from memrepro.audit.ledger import entry_of
 from memrepro.audit.printed import Printed, kind_of, parse
 from memrepro.audit.rules.granularity import possible, ways
+from memrepro.audit.rules.shares import SIZED
 from memrepro.audit.tables import Table
 
 _OF_RUNS = re.compile(r"\b(?:median|min(?:imum)?|max(?:imum)?|std|s\.?d\.?|iqr|variance)\b", re.I)
@@ -167,15 +168,18 @@ def _in_columns(table: Table) -> Iterator[Whole]:
     counted = not table.reading.get("partial")
     if any(map(_OF_RUNS.search, table.rows)):
         return
+    # One that stands again below is of its part of the table alone.
+    read = "n_source" in table.reading or any(map(SIZED.search, table.columns))
+    again = {re.sub(r" \(\d+\)$", "", row) for row in table.rows if re.search(r" \(\d+\)$", row)}
     for row in table.rows:
-        if not WHOLE.fullmatch(row) or row in table.reading.get("whole_rows", {}):
+        if not WHOLE.fullmatch(row) or row in again or row in table.reading.get("whole_rows", {}):
             continue
         for column in table.columns:
             entry = entry_of(table, row, column, table.rows[row][column])
             shown = {r: c[column] for r, c in table.rows.items() if r != row and parse(c[column])}
             sizes = [n for r in shown if (n := table.size(r, column))]
             if entry.kind == "share" and len(sizes) == len(shown) > 1:
-                yield Whole(row, column, entry.printed, shown, sizes, False, counted)
+                yield Whole(row, column, entry.printed, shown, sizes, read, counted)
 
 
 def weighted(table: Table) -> Iterator[Finding]:
