@@ -18,6 +18,74 @@ def failing(columns, rows, level=LIKELY, **reading):
 NUMBERS = [f"{0.61 + 0.037 * i:.3f}" for i in range(8)]
 BEST = "The best is bold"
 CLEAN = {
+    "a number of clients in the head of a correlation": (
+        ["N=10, rho"],
+        {"a": ["0.809"], "b": ["0.913"], "c": ["0.264"], "mean": ["0.744"], "d": ["0.952"],
+         "mean (2)": ["0.815"]},
+        {"n": {"N=10, rho": 10}, "caption": "Agreement with the exact value"},
+    ),
+    "observations beside a difference": (
+        ["Main", "Left out", "Difference"],
+        {f"x{i}": [f"{0.81 + i * 0.37:.2f}", f"{0.43 + i * 0.17:.2f}", f"{0.38 + i * 0.2:.2f}"]
+         for i in range(9)} | {"Observations": ["2135", "307", "2442"]},
+        {},
+    ),
+    "a subject that is called a reduction": (
+        ["A", "B", "C", "D", "E", "F"],
+        {"Golden Hour, Q1": ["2.0", "1.0", "1.0", "2.0", "1.0", "1.0"],
+         "Golden Hour, Q2": ["3.0", "1.0", "1.0", "2.0", "1.0", "0.0"],
+         "Golden Hour, Q3": ["1.0", "0.0", "0.0", "0.0", "0.0", "1.0"],
+         "Harm Reduction, Q4": ["1.0", "0.0", "0.0", "0.0", "4.0", "1.0"],
+         "Control, Q5": ["3.0", "0.6", "0.8", "0.2", "0.0", "1.0"]},
+        {},
+    ),
+    "a method that is called Diff, in columns of few values": (
+        ["Batch", "Rate", "Decay", "Batch (2)", "Rate (2)", "Decay (2)"],
+        {"A, Auto": ["8", "1e-5", "0.01", "4", "2e-5", "0.1"],
+         "A, Diff": ["8", "1e-5", "0.01", "4", "1e-5", "0.1"],
+         "A, Manual": ["4", "2e-5", "0.01", "4", "2e-5", "0.01"],
+         "B, Auto": ["4", "2e-5", "0.01", "4", "2e-5", "0.01"],
+         "B, Diff": ["4", "1e-5", "0.01", "8", "1e-5", "0.01"],
+         "B, Manual": ["4", "2e-5", "0.01", "4", "2e-5", "0.01"],
+         "C, Auto": ["8", "1e-5", "0.01", "8", "2e-5", "0.1"]},
+        {},
+    ),
+    "rates of counts that are all of each other": (
+        ["Submissions", "Decisions", "Parse rate"],
+        {"2018": ["935", "923", "1.000"]}
+        | {str(year): ["1000", "1000", "1.000"] for year in range(2019, 2025)},
+        {},
+    ),
+    "a median of a ratio beside medians": (
+        ["Cases", "Deaths", "Ratio (%)"],
+        {"a": ["832,000 (726,000-995,000)", "2450 (2220-2700)", "0.3"],
+         "b": ["208,000 (179,000-244,000)", "2440 (2220-2700)", "1.2"],
+         "c": ["138,000 (119,000-162,000)", "2440 (2220-2680)", "1.8"],
+         "d": ["92,800 (80,200-109,000)", "2440 (2210-2700)", "2.6"],
+         "e": ["104,000 (90,400-123,000)", "2450 (2230-2700)", "2.3"]},
+        {},
+    ),
+    "the best of each row among the columns of one head": (
+        ["A, w", "A, x", "A, y", "A, z", "B, w", "B, x", "B, y", "B, z"],
+        {"16": ["84.2", "89.4", "80.5", "88.0", "38.0", "46.7", "42.5", "37.2"],
+         "100": ["97.1", "96.3", "90.8", "96.3", "44.9", "47.0", "51.4", "59.7"],
+         "1000": ["98.0", "98.7", "97.0", "99.0", "66.5", "67.5", "66.8", "67.7"]},
+        {"bold": {"16": ["A, x", "B, x"], "100": ["A, w", "B, z"], "1000": ["A, z", "B, z"]},
+         "caption": "The top two are highlighted in bold and underlined fonts."},
+    ),
+    "a bold number below one in grey": (
+        ["A", "B", "C", "D", "E"],
+        {"old": ["0.41", "0.52", "0.63", "0.77", "0.99"],
+         "x": ["0.43", "0.54", "0.64", "0.78", "0.81"],
+         "ours": ["0.51", "0.62", "0.73", "0.87", "0.85"]},
+        {"bold": {"ours": ["A", "B", "C", "D", "E"]}, "grey": {"old": ["E"]}, "caption": BEST},
+    ),
+    "marks along rows that no caption explains": (
+        ["A", "B", "C"],
+        {f"x{i}": ["0.31", "0.52", f"0.{60 + i}"] for i in range(5)}
+        | {"y": ["0.61", "0.52", "0.33"]},
+        {"bold": {f"x{i}": ["C"] for i in range(5)} | {"y": ["B"]}},
+    ),
     "three of four bold ones, which no caption explains": (
         ["A", "B", "C", "D"],
         {"x": ["0.41", "0.52", "0.63", "0.77"], "y": ["0.51", "0.62", "0.73", "0.75"],

@@ -278,6 +278,47 @@ SHAPES = {
         ".html", "<table><tr><th></th><th>(1)</th><th>(2)</th></tr><tr><td>x</td><td>0.41</td><td>0.28*"
         "</td></tr><tr><td>+ p &lt; 0.1, * p &lt; 0.05</td><td></td><td></td></tr></table>",
         ["(1)", "(2)"], {"x": ["0.41", "0.28"]}),
+    "energies": (".tex", tex(r"& Energy \\ \midrule DRAM & 1.72e-02 J \\ MAC & 4.7e-06 J \\"), ["Energy"],
+                 {"DRAM": ["1.72e-02 J"], "MAC": ["4.7e-06 J"]}),
+    "letters of significance": (".tex", tex(r"& N & C \\ \midrule x & 0.15 a & 10.4ab \\ y & 0.09 c & 11.1 b \\"),
+                                ["N", "C"], {"x": ["0.15 a", "10.4ab"], "y": ["0.09 c", "11.1 b"]}),
+    "powers, and marks of notes": (".tex", tex(r"& Size & n \\ \midrule x & $128^3$ & 12$^2$ \\ y & $2^{10}$ & 14 \\"),
+                                   ["Size", "n"], {"x": ["128^3", "12"], "y": ["2^10", "14"]}),
+    "a name that goes on in the line of its errors": (
+        ".tex", tex(r"& (1) \\ \midrule Party & 0.09 \\ & (0.01) \\ Party x & 0.049 \\ News & (0.035) \\"), ["(1)"],
+        {"Party": ["0.09 (0.01)"], "Party x News": ["0.049 (0.035)"]}),
+    "two levels of heads again": (
+        ".tex", tex(r"& \multicolumn{2}{c}{Q} \\ \midrule & A & B \\ \midrule e & 0.41 & 0.28 \\ h & 0.57 & 0.45 \\"
+                    r" \midrule & \multicolumn{2}{c}{R} \\ \midrule & C & D \\ \midrule e & 0.51 & 0.38 \\"),
+        [["Q, A", "Q, B"], ["R, C", "R, D"]],
+        [{"e": ["0.41", "0.28"], "h": ["0.57", "0.45"]}, {"e": ["0.51", "0.38"]}]),
+    "a title that is the only head": (
+        ".tex", tex(r"\multicolumn{2}{c}{beauty} \\ \midrule grace & 0.66 \\ charm & 0.65 \\"), ["beauty"],
+        {"grace": ["0.66"], "charm": ["0.65"]}),
+    "decimals without names": (
+        ".tex", tex(r"LR & SVM & KNN & NB \\ \midrule 0.89 & 0.79 & 0.71 & 0.69 \\ 0.93 & 0.81 & 0.72 & 0.68 \\"
+                    r" 0.90 & 0.78 & 0.70 & 0.67 \\ 0.91 & 0.77 & 0.73 & 0.66 \\"), ["LR", "SVM", "KNN", "NB"],
+        {"row 1": ["0.89", "0.79", "0.71", "0.69"], "row 2": ["0.93", "0.81", "0.72", "0.68"],
+         "row 3": ["0.90", "0.78", "0.70", "0.67"], "row 4": ["0.91", "0.77", "0.73", "0.66"]}),
+    "counts between heads": (
+        ".tex", tex(r"Mode & \multicolumn{2}{c}{Easy} \\ Actions & 3042 & - \\ Model & Slow & Acc \\ \midrule"
+                    r" a & 0.45 & 0.63 \\ b & 0.31 & 0.57 \\"), ["Easy, 3042, Slow", "Easy, Acc"],
+        {"a": ["0.45", "0.63"], "b": ["0.31", "0.57"]}),
+    "wide numbers without a name": (
+        ".tex", tex(HEADS + r"a & 0.41 & 0.28 \\ t & \multicolumn{2}{l}{0.02 of x} \\ & \multicolumn{2}{l}{0.01 of y} \\"
+                    r" ICC & 0.90 & 0.80 \\"), ACC,
+        {"a": ["0.41", "0.28"], "t": ["0.02 of x", ""], "row 3": ["0.01 of y", ""], "ICC": ["0.90", "0.80"]}),
+    "the head of names by itself": (
+        ".tex", tex(r"{} & 5 - 6 hours & > 8 hours \\ years & & \\ \midrule < 4 years & 0.04 & 1.74 \\"
+                    r" > 10 years & 0.62 & 0.73 \\"), ["5 - 6 hours", "> 8 hours"],
+        {"< 4 years": ["0.04", "1.74"], "> 10 years": ["0.62", "0.73"]}),
+    "an error that is not known": (
+        ".tex", tex(r"& (1) \\ \midrule left & 0.02 \\ & (0.63) \\ right & 0 \\ & (.) \\"), ["(1)"],
+        {"left": ["0.02 (0.63)"], "right": ["0"]}),
+    "the same heads again, that of names too": (
+        ".tex", tex(r"Data & Model & lr & Data & Model & lr \\ \midrule \multirow{2}{*}{A} & x & 1e-5 &"
+                    r" \multirow{2}{*}{B} & x & 2e-5 \\ & y & 1e-4 & & y & 2e-4 \\"), ["lr"],
+        {"A, x": ["1e-5"], "A, y": ["1e-4"], "B, x": ["2e-5"], "B, y": ["2e-4"]}),
     "csv, semicolons and commas": (".csv", "Model;Acc;F1\nBM25;0,41;0,28\nOurs;0,57;0,45\n", ACC, PLAIN),
     "csv, semicolons": (".csv", "\ufeffModel;Acc;F1\r\nBM25;0.41;0.28\r\nOurs;0.57;0.45\r\n", ACC, PLAIN),
     "tsv": (".tsv", "Model\tAcc\tF1\nBM25\t0.41\t0.28\nOurs\t0.57\t0.45\n", ACC, PLAIN),

@@ -108,7 +108,7 @@ _MARKS = re.compile(
 )
 _IN_DOLLARS = re.compile(r"(?:\$\s|\\\$)([^$]+?)(?:\s|\\)\$")  # maths that a program escaped
 _THOUSANDS = re.compile(r"(?<![\d.,\u2009])\d{1,3}(?:\u2009\d{3})+(?![\d\u2009])")
-_NOTHING = re.compile(r"(?:n\.?/?a\.?|-+|none|nan|/|\.{3}|…)?", re.I)
+_NOTHING = re.compile(r"(?:n\.?/?a\.?|-+|none|nan|/|\.{3}|…|\(\.\)|[,;\s]+)?", re.I)
 _UNIT = (
     "m/s|km/h|A|V|mV|mA|[kMmnpµμ]?J|[kMG]?Pa|[kMG]?eV|dB|rpm|mmHg|bpm|mL|[µμ]m|"
     "%|‰|[kKMBTG]|ms|[µμn]s|s|sec|min|mins|h|hrs?|d|[KMGT]i?B|B|FPS|fps|[xX×]|bn|m|cm|mm|nm|km|kg|"
@@ -122,7 +122,7 @@ _BETWEEN = re.compile(
     r"(?:[\s±~≈≃<>≤≥=+\-/|,;:()\[\]{}$€£¥%↑↓→·×*†‡§^]|"
     r"\b(?:to|vs|and|or|of|[pPnNMtzr]|SD|SE|CI|df|[TF][PN])\b)*"
 )
-_LETTERS = re.compile(r"(\d\.\d{1,3})\s?[a-e]{1,4}$")  # of significance
+_LETTERS = re.compile(r"(\d\.\d{1,3})\s?(?:a?bc?d?|b?cd?e?|a|d?e|d)$")  # of significance
 NUMBER = re.compile(_ONE)
 _COMMA = re.compile(r"[-+<>~≈]?\s?(?:0,\d+|\d+,(?:\d{1,2}|\d{4,}))\s?%?")
 _MASKED = re.compile(r"\d{3,}")

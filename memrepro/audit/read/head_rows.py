@@ -20,6 +20,8 @@ def rows_of_heads(
     Raises:
         MemreproError: if none is.
     """
+    if ruled and 2 in ruled and 1 not in ruled and not rows[0][0].text and _is_head_of_names(rows):
+        return 2
     # Years or steps above words of all columns are heads.
     body = [
         i for i, row in enumerate(rows)
@@ -54,6 +56,13 @@ def rows_of_heads(
     if ruled is not None and 1 in ruled and len(rows) > 1:
         return 1
     raise MemreproError("it has no row of heads: its first row is numbers already")
+
+
+def _is_head_of_names(rows: Sequence[Sequence[Cell]]) -> bool:
+    """Whether the second row prints the head of names alone, below the heads of all others."""
+    return len(rows) > 2 and is_section(rows[1]) and bool(rows[1][0].text) and (
+        rows[1][0].columns == 1 and all(cell.text for cell in rows[0][1:])
+    )  # fmt: skip
 
 
 def is_head_again(
@@ -135,7 +144,7 @@ def _is_above_words(
     """Whether the next row, above a rule, has words above all numbers that have no other."""
     if i + 2 >= len(rows) or (ruled is not None and i + 2 not in ruled):
         return False
-    if not _is_body(rows[i + 2], numeric) or (i and ruled is None):
+    if not _is_body(rows[i + 2], numeric) or (i and (ruled is None or i in ruled)):
         return False
     words = [rows[i + 1][c].text or rows[i][c].text for c in numeric]
     return len(_own(rows[i + 1], numeric)) > 1 and all(words) and not any(map(is_number, words))

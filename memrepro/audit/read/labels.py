@@ -224,10 +224,15 @@ def side_by_side(heads: list[Sequence[Cell]], body: list[Sequence[Cell]]) -> lis
     width = len(body[0])
     for n in range(2, width // 2 + 1):
         firsts = range(0, width, n)
-        if width % n or not all(_names(body, c) for c in firsts):
+        again = n > 2 and _repeat(heads, n)
+        if width % n or not (again or all(_names(body, c) for c in firsts)):
             continue
         if any(row[c].filled == "left" for row in body for c in firsts):
             continue
+        if again:
+            parts = [[list(row[c : c + n]) for row in body] for c in firsts]
+            kept = [[row for row in part if any(cell.text for cell in row)] for part in parts]
+            return [("", [row[:n] for row in heads], [row for part in kept for row in part])]
         titled = [row for row in heads if all(_is_title(row, c, n) for c in firsts)]
         titles = [joined([row[c].text for row in titled]) for c in firsts]
         own = [row for row in heads if row not in titled]
@@ -245,6 +250,15 @@ def side_by_side(heads: list[Sequence[Cell]], body: list[Sequence[Cell]]) -> lis
         if own and (titled or (alike and all(one[0] for one in names))):
             return [(title, list(h), list(b)) for title, (h, b) in zip(titles, parts, strict=True)]
     return [("", heads, body)]
+
+
+def _repeat(heads: Sequence[Sequence[Cell]], n: int) -> bool:
+    """Whether heads of one row, all different, stand again in each n columns, that of names too."""
+    if len(heads) != 1 or len(heads[0]) % n or len(heads[0]) == n:
+        return False
+    texts = [cell.text for cell in heads[0]]
+    first = texts[:n]
+    return all(first) and len(set(first)) == n and texts == first * (len(texts) // n)
 
 
 def _names(body: Sequence[Sequence[Cell]], c: int) -> bool:

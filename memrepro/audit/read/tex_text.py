@@ -183,7 +183,7 @@ class _Reader:
             self.say(text.replace("∘", "°").replace("∗", "*"), bold, under)
         elif kind == "^" and (
             (text in ("2", "3") and _OF_WORDS.search(before))
-            or (tight and text.isdigit() and text != "1" and before.isdigit())
+            or (tight and text.isdigit() and text != "1" and before.strip().isdigit())
         ):
             self.say(f"^{text}", bold, under)
         elif kind == "^" and number and _SCRIPT_MARK.fullmatch(text):

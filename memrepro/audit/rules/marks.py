@@ -75,6 +75,7 @@ def best(table: Table) -> Iterator[Finding]:
             _of_some_rows(table, found, one_end)
             or _is_emphasis(table, found)
             or _is_significance(table, found)
+            or (found is across[0] and _is_of_row_groups(table, found))
             or said is False
         )
         needed = _TELLING if said else _SURELY
@@ -110,6 +111,17 @@ def _of_some_rows(table: Table, found: Sequence[_Mark], end: str) -> bool:
         if len(kept) >= 3 and all(_holds_in(kept, mark, end) for mark in found):
             return True
     return False
+
+
+def _is_of_row_groups(table: Table, found: Sequence[_Mark]) -> bool:
+    """Whether each mark is the best of its row among the columns of one head, as others are not."""
+    for mark in found:
+        own = [c for c in table.columns if group_of(c) and group_of(c) == group_of(mark.column)]
+        numbers = {c: n.value for c in own if (n := parse(table.rows[mark.row][c]))}
+        values = numbers.values()
+        if len(values) < _RIVALS or numbers[mark.column] not in (max(values), min(values)):
+            return False
+    return True
 
 
 def _is_emphasis(table: Table, found: Sequence[_Mark]) -> bool:

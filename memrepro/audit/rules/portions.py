@@ -225,6 +225,8 @@ def columns(table: Table) -> Iterator[Finding]:
                 )
         formula, made, tried = best_of(candidates)
         if sure := how_sure(made, max(1, tried)):
+            # In papers it was seldom meant so: docs/audit.md has how often.
+            sure = WEAK if "file" in table.reading else sure
             why = "if it is of these columns, which most rows follow"
             yield from tally_and_exceptions(table, "share of counts", formula, made, why, sure)
 
@@ -235,7 +237,10 @@ def _shown(table: Table, column: str) -> list[str]:
 
 def _are_counts(numbers: Sequence[Printed | None]) -> bool:
     shown = [n for n in numbers if n]
-    return len(shown) >= 2 and all(n.step == 1 and not n.unit and n.value >= 0 for n in shown)
+    # An estimate with its interval is no count.
+    return len(shown) >= 2 and all(
+        n.step == 1 and not (n.unit or n.ranged) and n.value >= 0 for n in shown
+    )
 
 
 def _totals(
@@ -259,10 +264,11 @@ def _held_portions(
     shown = [n for cells in table.rows.values() if (n := parse(cells[column]))]
     hundred = any(n.unit == "%" or n.value > 1 for n in shown)
     rounded = any(map(_ROUNDED.search, table.columns))
+    each = len({n.value for n in every.values() if n}) > 1
     for row, cells in table.rows.items():
         a, b = right[row], every[row]
-        # None is 0 % of any number.
-        if a is None or b is None or b.value <= 0 or not a.value:
+        # None is 0 % of any number, and all of one column are all of another: both say nothing.
+        if a is None or b is None or b.value <= 0 or not a.value or (each and a.value == b.value):
             continue
         ends = (a.low / b.high, a.high / b.low) if rounded else [float(a.value / b.value)] * 2
         low, high = (float(end) * (100 if hundred else 1) for end in ends)
