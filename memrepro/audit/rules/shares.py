@@ -4,7 +4,7 @@ Where a number of questions is not stated, see `unstated`.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from scipy.stats import binom
@@ -100,6 +100,11 @@ def stated(table: Table) -> Iterator[Finding]:
     yield from _other_way(table, known)
 
 
+def is_read(table: Table, heads: Iterable[str]) -> bool:
+    """Whether a reader found the numbers of questions, in a caption, a row or these heads."""
+    return table.reading.get("n_source") in _READ or any(map(SIZED.search, heads))
+
+
 def _is_meant(table: Table, share: Share) -> bool:
     """Whether a cell's number of questions is meant for it: typed, or of a metric that counts.
 
@@ -107,9 +112,9 @@ def _is_meant(table: Table, share: Share) -> bool:
     """
     entry = share.entry
     heads = (entry.row, entry.column)
-    sized = any(SIZED.search(head) for head in heads)
-    if table.reading.get("n_source") not in _READ and not sized:
+    if not is_read(table, heads):
         return True
+    sized = any(map(SIZED.search, heads))
     caption = "" if sized else str(table.reading.get("caption", ""))
     return not NO_LEVEL.search(" | ".join(heads)) and (
         entry.metric in _NAMED or counts_questions(*heads, caption)

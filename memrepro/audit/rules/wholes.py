@@ -11,7 +11,7 @@ from memrepro.audit.heads import is_matrix
 from memrepro.audit.ledger import entry_of
 from memrepro.audit.printed import Printed, kind_of, parse
 from memrepro.audit.rules.granularity import possible, ways
-from memrepro.audit.rules.shares import SIZED
+from memrepro.audit.rules.shares import is_read
 from memrepro.audit.tables import Table
 
 _OF_RUNS = re.compile(r"\b(?:median|min(?:imum)?|max(?:imum)?|std|s\.?d\.?|iqr|variance)\b", re.I)
@@ -169,7 +169,7 @@ def _in_columns(table: Table) -> Iterator[Whole]:
     if any(map(_OF_RUNS.search, table.rows)):
         return
     # One that stands again below is of its part of the table alone.
-    read = "n_source" in table.reading or any(map(SIZED.search, table.columns))
+    read = is_read(table, table.columns)
     again = {re.sub(r" \(\d+\)$", "", row) for row in table.rows if re.search(r" \(\d+\)$", row)}
     for row in table.rows:
         if not WHOLE.fullmatch(row) or row in again or row in table.reading.get("whole_rows", {}):
