@@ -230,9 +230,8 @@ def side_by_side(heads: list[Sequence[Cell]], body: list[Sequence[Cell]]) -> lis
         if any(row[c].filled == "left" for row in body for c in firsts):
             continue
         if again:
-            parts = [[list(row[c : c + n]) for row in body] for c in firsts]
-            kept = [[row for row in part if any(cell.text for cell in row)] for part in parts]
-            return [("", [row[:n] for row in heads], [row for part in kept for row in part])]
+            both = [row[c : c + n] for c in firsts for row in body]
+            return [("", [r[:n] for r in heads], [r for r in both if any(c.text for c in r)])]
         titled = [row for row in heads if all(_is_title(row, c, n) for c in firsts)]
         titles = [joined([row[c].text for row in titled]) for c in firsts]
         own = [row for row in heads if row not in titled]
