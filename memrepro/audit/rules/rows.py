@@ -20,6 +20,7 @@ _OF_ALL = re.compile(
     r"(?:\s*[(\[].*[)\]])?",
     re.I,
 )
+_UNIT = re.compile(r"\((ms|µs|s|sec|min|h|hours?|days?|[kKMG]?B|[kKMG]iB|J|W|[€$]|USD|kg)\)$")
 _SEVERAL = re.compile(r"\d\s*/\s*\d+\s*/")
 _SPREAD = re.compile(r"\b(?:s\.?d|s\.?e|std|p|ci|error|variance|range|min|max)\b", re.I)
 _BETWEEN = 3  # places whose mean lies between its parts, from which on one is told that does not
@@ -71,6 +72,21 @@ def columns(table: Table) -> Iterator[Finding]:
         if places:
             best = max(places, key=lambda one: sum(place.holds for place in one[1]))
             yield from _added(table, *best, "columns", "rows")
+    yield from _amounts(table)
+
+
+def _amounts(table: Table) -> Iterator[Finding]:
+    """A total of amounts, such as times, against the columns that have its unit in brackets."""
+    units = {c: found[1] for c in table.columns if (found := _UNIT.search(c))}
+    for column in (c for c in units if _ADDED.search(c)):
+        parts = [c for c in units if c != column and units[c] == units[column]]
+        made = _Made(column, "sum", parts, False)
+        found = _places(made._replace(stated=True), {  # its unit says that it adds up
+            (row, column): ([own[part] for part in parts], own[column])
+            for row, own in table.rows.items()
+        })  # fmt: skip
+        if sum(place.holds for place in found) > _TELLING:
+            yield from _added(table, made, found, "columns", "rows")
 
 
 class _Place(NamedTuple):
