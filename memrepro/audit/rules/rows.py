@@ -77,16 +77,16 @@ def columns(table: Table) -> Iterator[Finding]:
 
 def _amounts(table: Table) -> Iterator[Finding]:
     """A total of amounts, such as times, against the columns that have its unit in brackets."""
-    units = {c: found[1] for c in table.columns if (found := _UNIT.search(c))}
+    units = {c: unit[1] for c in table.columns if (unit := _UNIT.search(c))}
     for column in (c for c in units if _ADDED.search(c)):
         parts = [c for c in units if c != column and units[c] == units[column]]
         made = _Made(column, "sum", parts, False)
-        found = _places(made._replace(stated=True), {  # its unit says that it adds up
+        places = _places(made._replace(stated=True), {  # its unit says that it adds up
             (row, column): ([own[part] for part in parts], own[column])
             for row, own in table.rows.items()
         })  # fmt: skip
-        if sum(place.holds for place in found) > _TELLING:
-            yield from _added(table, made, found, "columns", "rows")
+        if sum(place.holds for place in places) > _TELLING:
+            yield from _added(table, made, places, "columns", "rows")
 
 
 class _Place(NamedTuple):
