@@ -305,8 +305,8 @@ SHAPES = {
                     r" a & 0.45 & 0.63 \\ b & 0.31 & 0.57 \\"), ["Easy, 3042, Slow", "Easy, Acc"],
         {"a": ["0.45", "0.63"], "b": ["0.31", "0.57"]}),
     "wide numbers without a name": (
-        ".tex", tex(HEADS + r"a & 0.41 & 0.28 \\ t & \multicolumn{2}{l}{0.02 of x} \\ & \multicolumn{2}{l}{0.01 of y} \\"
-                    r" ICC & 0.90 & 0.80 \\"), ACC,
+        ".tex", tex(HEADS + r"a & 0.41 & 0.28 \\ t & \multicolumn{2}{l}{0.02 of x} \\"
+                    r" & \multicolumn{2}{l}{0.01 of y} \\ ICC & 0.90 & 0.80 \\"), ACC,
         {"a": ["0.41", "0.28"], "t": ["0.02 of x", ""], "row 3": ["0.01 of y", ""], "ICC": ["0.90", "0.80"]}),
     "the head of names by itself": (
         ".tex", tex(r"{} & 5 - 6 hours & > 8 hours \\ years & & \\ \midrule < 4 years & 0.04 & 1.74 \\"

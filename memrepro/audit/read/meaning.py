@@ -93,7 +93,7 @@ def _parts(
         own = frozenset(i - start for i in ruled if start <= i < end) if ruled is not None else None
         behind = first if not start else rows_of_heads(part, numeric, own)
         heads, body = list(part[:behind]), list(part[behind:])
-        if title and not first:  # what stands above all of it is the only head
+        if title and not first:  # the row above all of it is its only head
             heads, title = [over], ""
         # What names the rows below a head may stand before it, at the end of the part above.
         following = ""

@@ -87,7 +87,7 @@ def best(table: Table) -> Iterator[Finding]:
             better = mark.told[usual] if usual else " or ".join(dict.fromkeys(mark.told.values()))
             way = {HIGH: " (higher is better)", LOW: " (lower is better)"}.get(usual, "")
             few = len(found) - len(good) <= max(1, len(found) // _FEW)
-            # What stands beside each other may be of several kinds, if no caption says otherwise.
+            # Columns of one row may be of several kinds, if no caption says otherwise.
             beside = found is across[1] and not said
             sure = LIKELY if len(good) >= needed and few and not (apart or beside) else WEAK
             yield Finding(
