@@ -78,7 +78,7 @@ def test_repro_runs_what_was_added_and_it_has_a_reference_and_a_page(tmp_path):
     cited = {one["citation"].partition(":")[0] for one in downloads.values()}
     assert cited <= read_yaml(tmp_path / "memrepro/provenance/references.yaml")["entries"].keys()
     about = read_yaml(tmp_path / "memrepro/papers/pebble/narrative.yaml")
-    assert {"order", "title", "question", "method"} <= about.keys()
+    assert {"order", "title", "question", "method", "profiles"} <= about.keys()
 
 
 @pytest.mark.slow
