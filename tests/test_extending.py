@@ -8,10 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import networkx as nx
 import pytest
+from dvc.repo import Repo
 
 from memrepro.encode.models import cache_folder
 from memrepro.files import paths
+from memrepro.files.atomic import read_yaml
 from memrepro.study.params import load_plan
 
 ROOT = Path(__file__).parents[1]
@@ -59,6 +62,23 @@ def run(folder, *command):
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_repro_runs_what_was_added_and_it_has_a_reference_and_a_page(tmp_path):
+    copy_of_the_repository(tmp_path)
+    for _, name, how, line, text in BLOCK.findall(PAGE):
+        if name:
+            put(tmp_path, name, how, line, text)
+    (tmp_path / ".dvc").mkdir()
+    with Repo(str(tmp_path), config={"core": {"no_scm": True}}) as repo:
+        graph = nx.relabel_nodes(repo.index.graph, lambda stage: stage.name)
+    new = {"prepare@diary", "retrieve@sample-latest", "report@sample-pebble"}
+    assert new <= nx.descendants(graph, "verify@sample")
+    downloads = read_yaml(tmp_path / "memrepro/data/downloads.yaml")
+    cited = {one["citation"].partition(":")[0] for one in downloads.values()}
+    assert cited <= read_yaml(tmp_path / "memrepro/provenance/references.yaml")["entries"].keys()
+    about = read_yaml(tmp_path / "memrepro/papers/pebble/narrative.yaml")
+    assert {"order", "title", "question", "method", "profiles"} <= about.keys()
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What the machine is called."""
+"""What the machine is called, and what it can."""
 
 import platform
 from pathlib import Path
@@ -12,3 +12,10 @@ def processor() -> str:
         return platform.machine()
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.machine()
+
+
+def computes_in_bfloat16() -> bool:
+    """Whether OpenVINO computes in bfloat16 on this processor."""
+    import openvino
+
+    return "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")

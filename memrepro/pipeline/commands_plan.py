@@ -58,7 +58,7 @@ def planned(profile: str, device: str | None, prices: Path | None = None) -> dic
         encoder for profile_, dataset in jobs for encoder in plan.keys(profile_, dataset)
     )
     files = [one for stage in ahead for key in stage.datasets for one in downloads.of_dataset(key)]
-    weights = {name: downloads.of_encoder(name) for name in encoders}
+    weights = {name: downloads.of_encoder(name, device) for name in encoders}
     present = [name for name, one in weights.items() if one.source == downloads.HERE]
     store = cache_folder() / "embeddings.sqlite"
     works = embedding.works_of(jobs, plan, device, present, store)

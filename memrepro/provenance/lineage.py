@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.encode.models import registry
+from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_json, read_yaml, root, sha256
 from memrepro.files.cached import until_changed
@@ -29,15 +30,22 @@ _GROUPS = {
 
 
 def stages() -> Mapping[str, Stage]:
-    """dvc.lock: stage → `cmd, deps, params, outs`; empty where there is none."""
+    """dvc.lock: stage → `cmd, deps, params, outs`; empty where there is none.
+
+    Raises:
+        MemreproError: if the file says no stages.
+    """
     path = root() / "dvc.lock"
     return _stages(path) if path.is_file() else {}
 
 
 @until_changed(2)
 def _stages(lock: Path) -> Mapping[str, Stage]:
-    found: Mapping[str, Stage] = read_yaml(lock)["stages"]
-    return found
+    found = read_yaml(lock)
+    of = found.get("stages") if isinstance(found, Mapping) else None
+    if not isinstance(of, Mapping) or not all(isinstance(one, Mapping) for one in of.values()):
+        raise MemreproError(f"{lock} names no stages: run `git checkout -- {lock.name}`")
+    return of
 
 
 def maker(path: str) -> str:

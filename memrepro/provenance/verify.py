@@ -25,7 +25,6 @@ from memrepro.files.atomic import (
     csv_texts,
     open_table,
     read_table,
-    read_yaml,
     root,
     sha256,
     write_json,
@@ -275,9 +274,14 @@ def _why(path: Path) -> str:
     then = committed(lock)
     if then is None or not lock.is_file():
         return "not known: there is no dvc.lock to compare"
-    now, before = read_yaml(lock)["stages"], yaml.load(then, yaml.CSafeLoader)["stages"]
-    stage = maker(now, path.relative_to(root()).as_posix())
-    found = causes(now, before, stage) if stage else {}
+    try:
+        now, before = (
+            yaml.load(raw, yaml.CSafeLoader)["stages"] for raw in (lock.read_bytes(), then)
+        )
+        stage = maker(now, path.relative_to(root()).as_posix())
+        found = causes(now, before, stage) if stage else {}
+    except (yaml.YAMLError, AttributeError, KeyError, TypeError):  # both states are named as such
+        return "not known: dvc.lock cannot be read"
     said = [f"{kind}: {', '.join(names)}" for kind, names in found.items()]
     return "; ".join(said) or "nothing that dvc.lock knows of: it was edited, or made without DVC"
 

@@ -10,6 +10,7 @@ import yaml
 from memrepro.data.registry import DOWNLOADS
 from memrepro.encode import models
 from memrepro.files import atomic
+from memrepro.files.machine import computes_in_bfloat16
 
 ENCODERS = Path(models.__file__).with_name("encoders.yaml")
 
@@ -21,7 +22,8 @@ def rewritten(data: Path, models: Path, address: str) -> dict[str, str]:
     `<address>/data/<folder>`. An encoder with a folder below `models` has its files' sha256, a
     revision made of them (so that no vector of it is ever taken for a real one), the dimension of
     its weights where a real head does not decide it, and the hub as its source: HF_ENDPOINT says
-    where that is, and repositories keep their names. Every other entry is as it was.
+    where that is, and repositories keep their names. On a processor without
+    bfloat16 it computes in float32. Every other entry is as it was.
 
     Args:
         data: where `data.write_data` wrote.
@@ -41,6 +43,8 @@ def rewritten(data: Path, models: Path, address: str) -> dict[str, str]:
     for name, entry in encoders.items():
         if (models / name).is_dir():
             entry |= _encoder(name, entry, models / name)
+            if entry.get("dtype") == "bfloat16" and not computes_in_bfloat16():
+                entry["dtype"] = "float32"
     texts = {"data/downloads.yaml": downloads, "encode/encoders.yaml": encoders}
     return {path: yaml.safe_dump(text, sort_keys=False) for path, text in texts.items()}
 

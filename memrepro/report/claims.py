@@ -35,6 +35,7 @@ import pandas as pd
 
 from memrepro.audit.tables import PROSE, reference
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_IN_PAPER, NOT_RUN, UNDECIDED
+from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import Comparison
 from memrepro.report.checks import checked_rows
 from memrepro.report.compared import (
@@ -235,6 +236,8 @@ class Claims:
 
     def _tested(self, claim: Mapping[str, Any], said: str, pairs: Sequence[Pair]) -> Iterator[Cell]:
         """A claim that runs check, or 'not run' with the reason."""
+        if not self._entries(claim):
+            raise MemreproError(f"{claim['row']!r} compares nothing: it lacks better or worse")
         row, note = claim["row"], f"{self.data['note']}; {TESTED}"
         decide = self._read(claim, pairs)
         found = [one for reading in decide for one in reading]

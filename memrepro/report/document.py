@@ -81,6 +81,10 @@ class Document:
         module, _, function = name.rpartition(".")
         place = self.analysis
         if module:
+            if not self.folder.joinpath(*module.split(".")).with_suffix(".py").is_file():
+                raise MemreproError(
+                    f"{self.name} has no module {module}.py, whose {name!r} is asked"
+                )
             place = importlib.import_module(f"memrepro.papers.{self.name}.{module}")
         found = getattr(place, function, None)
         if found is None:
@@ -117,6 +121,7 @@ def in_entry(path: Path, entry: str, *, is_data: bool = True) -> Iterator[None]:
         raise MemreproError(said if str(path) in said else f"{path}, {entry}: {said}") from error
     except faults as error:
         what = f"lacks {error}" if isinstance(error, KeyError) else f"cannot be read: {error}"
+        module = "claims" if path.stem == "claims" else "engine"
         raise MemreproError(
-            f"{path}, {entry}: it {what}; memrepro/report/engine.py says what an entry may have"
+            f"{path}, {entry}: it {what}; memrepro/report/{module}.py says what an entry may have"
         ) from error

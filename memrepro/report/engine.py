@@ -46,6 +46,7 @@ import pandas as pd
 
 from memrepro.audit.tables import reference
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
+from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.document import Document
@@ -230,7 +231,13 @@ class Tables:
             value -= float(self._values(others[0])["value"].mean())
         cell = cell._replace(reproduced=number(value), sources=write_sources([own, *others]))
         if cell.reported and "verdict" not in spec:
-            verdict = judge(cell.reported, value, bool(spec.get("picked")))
+            try:
+                verdict = judge(cell.reported, value, bool(spec.get("picked")))
+            except ArithmeticError as error:
+                raise MemreproError(
+                    f"{cell.row}, {cell.column}: printed.yaml has {cell.reported!r}, which is no "
+                    "number to judge by: give the cell a verdict"
+                ) from error
             cell = cell._replace(verdict=verdict.label, term=verdict.term)
         return cell
 

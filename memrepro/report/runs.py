@@ -9,6 +9,7 @@ import pandas as pd
 
 from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import Comparison, Groups
+from memrepro.evaluate.metrics import METRICS
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.profile import EVIDENCE, Metrics, compare_values, evidence_fields, of_kind
@@ -52,8 +53,13 @@ class Runs:
         """`query_id, kind, value`, to be read alone; None where the run was not evaluated so.
 
         Evaluation leaves cut-offs out that are beyond a run's list.
+
+        Raises:
+            MemreproError: for a metric that is none.
         """
         run, setting, level, metric, k, kind = place
+        if metric not in METRICS:
+            raise MemreproError(f"unknown metric {metric!r}: known are {', '.join(METRICS)}")
         if kind:
             found = self.values(place._replace(kind=""))
             return None if found is None else of_kind(found, kind, lambda: self.qrels(run))

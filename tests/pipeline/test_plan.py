@@ -118,12 +118,14 @@ def test_files_come_from_where_they_are(tmp_path, monkeypatch):
     assert "MEMREPRO_MIRROR" in row["remedy"]
 
 
-def test_encoders_that_cannot_be_had_are_named():
-    (row,) = downloads.unavailable(
-        [downloads.of_encoder(MINILM), downloads.of_encoder("contriever")]
-    )
+def test_encoders_that_cannot_be_had_are_named(monkeypatch):
+    monkeypatch.setattr(downloads, "computes_in_bfloat16", lambda: False)
+    names = (MINILM, "contriever", f"{MINILM}-bf16")
+    row, half = downloads.unavailable(downloads.of_encoder(name, "cpu") for name in names)
     assert row["item"] == "contriever"
     assert "sha256 of model.safetensors" in row["why"]
+    assert (half["item"], half["why"]) == (names[2], "this processor does not compute in bfloat16")
+    assert not downloads.unavailable([downloads.of_encoder(names[2], "cuda")])
 
 
 def test_the_command_names_what_full_lacks(capsys, monkeypatch):

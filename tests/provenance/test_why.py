@@ -126,6 +126,10 @@ def test_a_run_without_a_stage_says_so(toy):
     assert place["run_as_recorded"] == "not recorded"
     assert place["parameters_as_recorded"] is None
     assert told["command"] == "dvc repro --single-item evaluate@sample report@toy"
+    for damaged in ("", "stages:", "- stages", "stages: {report@toy: 3}"):
+        (toy / "dvc.lock").write_text(damaged)
+        with pytest.raises(MemreproError, match="dvc.lock names no stages: run `git checkout"):
+            cell("sample", "toyreport", "main", "row toy-b", "all")
 
 
 def test_what_would_run_a_cell_follows_from_its_reason(toy):

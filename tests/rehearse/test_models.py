@@ -80,6 +80,18 @@ def test_only_what_is_generated_is_said_otherwise(cards, mirror, tmp_path):
     assert stella[0].revision == stella[1].revision
 
 
+def test_encoders_of_a_processor_without_bfloat16_are_rehearsed_in_float32(
+    mirror, tmp_path, monkeypatch
+):
+    def dtypes(able):
+        monkeypatch.setattr("memrepro.rehearse.registry.computes_in_bfloat16", lambda: able)
+        text = rewritten(tmp_path, mirror / "models", ADDRESS)["encode/encoders.yaml"]
+        return {entry.get("dtype", "float32") for entry in yaml.safe_load(text).values()}
+
+    assert dtypes(True) == {"float32", "bfloat16"}
+    assert dtypes(False) == {"float32"}
+
+
 def test_the_downloads_name_the_files_that_were_written(tmp_path):
     write_data(tmp_path / "data", 1 / 1000)
     text = rewritten(tmp_path / "data", tmp_path / "models", ADDRESS)["data/downloads.yaml"]

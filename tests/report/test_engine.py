@@ -97,6 +97,13 @@ MISTAKES = {
     "figure bars: it lacks .metric": ("tables.yaml", {"metric: recall_all, k: 5, c": "c"}),
     "'runs' must map names": ("tables.yaml", {"runs:\n  ": "runs: [1]\n        old:\n  "}),
     "claim .the sweep's end wins.: it lacks 'called'": ("claims.yaml", {", called: end}": "}"}),
+    "it lacks 'note'; memrepro/report/claims.py": ("claims.yaml", {"note: a toy": ""}),
+    "unknown metric 'recal'": ("claims.yaml", {"[recall_all@5]": "[recal@5]"}),
+    "wins. compares nothing": ("claims.yaml", {"pairs: ": "better: plain #"}),
+    "unknown metric 'recal_all'": ("tables.yaml", {"{metric: recall_all}": "{metric: recal_all}"}),
+    "has 'half', which is no number": ("printed.yaml", {"'0.50'": "half"}),
+    "toy has no module sums.py": (
+        "tables.yaml", {"level: session\n ": "level: session\n            computed: sums.all\n "}),
 }  # fmt: skip
 
 

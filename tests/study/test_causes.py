@@ -106,5 +106,8 @@ def test_verify_says_why_a_number_moved(tmp_path, monkeypatch):
     write("0.4100", otherwise("retrieve@a", "deps", "memrepro/core"))
     changed = verify.compare_with_committed("p")
     assert "nothing that dvc.lock knows of" in changed["why"].item()
+    for damaged in ("", "stages:", "<<<<<<< HEAD\nstages: {}", "stages: {retrieve@a: {outs: 3}}"):
+        (tmp_path / "dvc.lock").write_text(damaged)
+        assert "cannot be read" in verify.compare_with_committed("p")["why"].item()
     (tmp_path / "dvc.lock").unlink()
     assert "no dvc.lock" in verify.compare_with_committed("p")["why"].item()

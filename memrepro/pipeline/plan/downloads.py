@@ -4,7 +4,7 @@ import importlib.util
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +16,7 @@ from memrepro.data.registry import registration
 from memrepro.encode.models import ModelCard, cache_folder, model_card
 from memrepro.encode.wheels import Wheel
 from memrepro.files import paths
+from memrepro.files.machine import computes_in_bfloat16
 from memrepro.llm.wheels import WHEELS
 from memrepro.pipeline.plan.stages import facts
 
@@ -70,9 +71,20 @@ def of_dataset(key: str) -> list[Download]:
     ]  # fmt: skip
 
 
-def of_encoder(name: str) -> Download:
-    """An encoder's files."""
+def of_encoder(name: str, device: str = "cpu") -> Download:
+    """An encoder's files; refused where a CPU does not compute in its dtype."""
     card = model_card(name)
+    found = _files_of(name, card)
+    if card.dtype == "bfloat16" and device == "cpu" and not computes_in_bfloat16():
+        return replace(
+            found,
+            refused="this processor does not compute in bfloat16",
+            remedy="write dtype: float32 into its entry of encoders.yaml: three times the hours",
+        )
+    return found
+
+
+def _files_of(name: str, card: ModelCard) -> Download:
     size, disk = (facts()["encoders"][name][one] for one in ("bytes", "disk"))
     unconfirmed = [path for path, sha256 in card.files.items() if sha256 is None]
     if unconfirmed:
