@@ -2,8 +2,10 @@
 
 import json
 
+import nbformat
 import pytest
 
+import memrepro as mr
 from memrepro.audit.__main__ import parser, run
 from memrepro.audit.check import audit_file
 from memrepro.audit.finding import FAILS, LIKELY
@@ -263,6 +265,17 @@ def test_a_page_shows_each_question_in_its_table(tmp_path):
     assert "<mark>57.15</mark>" in shown
     assert rules()[found.rule]["simplest"] in shown
     assert as_json(report)["findings"][0]["check"]
+
+
+def test_the_notebooks_table_shows_the_slips_that_were_planted():
+    """Sizes stand in its heads, and the caption alone says that it counts questions."""
+    cells = nbformat.read("notebooks/audit.ipynb", 4).cells
+    (source,) = [cell.source.split('"""')[1] for cell in cells if "source = r" in cell.source]
+    found = [(one.rule, one.where, one.sure) for one in mr.audit(source, form="tex").failing()]
+    assert found == [
+        ("impossible share", "Larger, Single (n=60)", "certain"),
+        ("marked best", "Ours, Multi (n=40)", "likely"),
+    ]
 
 
 SENTENCES = ("The groups differ, t(28) = 2.10, p = .30 here.", "F(1, 1,028) = 4.05, p = .045.")

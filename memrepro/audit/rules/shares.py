@@ -84,7 +84,8 @@ def stated(table: Table) -> Iterator[Finding]:
     known = [s for s in shares_of(table) if 0 < s.steps < 10 ** digits_of(s.bare)[1]]
     known = [s for s in known if _is_meant(table, s)]
     strange = [s for s in known if not possible(s.bare, s.steps)]
-    if strange and table.reading.get("n_source") in _READ and not _follow(known, strange):
+    doubtful = table.reading.get("n_source") in _READ or not all(_is_sure(table, s) for s in known)
+    if strange and doubtful and not _follow(known, strange):
         return
     if known:
         yield _counted(table, known, len(known) - len(strange))
@@ -105,20 +106,20 @@ def is_read(table: Table, heads: Iterable[str]) -> bool:
     return table.reading.get("n_source") in _READ or any(map(SIZED.search, heads))
 
 
-def _is_meant(table: Table, share: Share) -> bool:
-    """Whether a cell's number of questions is meant for it: typed, or of a metric that counts.
-
-    What a caption calls a metric says nothing of a head that has a number of its own.
-    """
+def _is_sure(table: Table, share: Share) -> bool:
+    """Whether a cell's number of questions is typed, or its heads name a metric that counts."""
     entry = share.entry
     heads = (entry.row, entry.column)
+    return not is_read(table, heads) or entry.metric in _NAMED or counts_questions(*heads)
+
+
+def _is_meant(table: Table, share: Share) -> bool:
+    """Whether a cell's number of questions is meant for it: sure, or the caption names a metric."""
+    heads = (share.entry.row, share.entry.column)
     if not is_read(table, heads):
         return True
-    sized = any(map(SIZED.search, heads))
-    caption = "" if sized else str(table.reading.get("caption", ""))
-    return not NO_LEVEL.search(" | ".join(heads)) and (
-        entry.metric in _NAMED or counts_questions(*heads, caption)
-    )
+    by_caption = counts_questions(str(table.reading.get("caption", "")))
+    return not NO_LEVEL.search(" | ".join(heads)) and (_is_sure(table, share) or by_caption)
 
 
 def _follow(known: Sequence[Share], strange: Sequence[Share]) -> bool:
