@@ -7,7 +7,7 @@ the query's best; a query that is missing from the run scores 0.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -23,76 +23,92 @@ from memrepro.errors import MemreproError
 
 Floats = NDArray[np.float64]
 MOST_COMBINATIONS = 100_000
-# Of pairs of a query and a doc a table is held where it has at most so many places a row of a run.
-_SPARSE = 16
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """The ranks of a run, to be looked up.
+    """The ranks of a run, or of several settings of one, to be looked up.
 
     Attributes:
         queries: the ids of its queries, each in the place of its number.
         docs: the ids of its docs, likewise.
         pairs: of each row, the number of its query times the number of docs, plus that of its doc.
         ranks: of each row, from 1.
+        settings: of each row, the number of its setting; None where the run is of one.
+        n_settings: how many they are.
     """
 
     queries: pa.Array
     docs: pa.Array
     pairs: NDArray[np.int64]
     ranks: NDArray[np.int64]
-
-    @cached_property
-    def of_pairs(self) -> NDArray[np.int64] | None:
-        """The rank of each pair, 0 where the run does not have it; None where that is too much."""
-        n_pairs = len(self.queries) * len(self.docs)
-        if n_pairs > _SPARSE * len(self.pairs) or (self.ranks < 1).any() or (self.pairs < 0).any():
-            return None
-        table = np.zeros(n_pairs, np.int64)
-        table[self.pairs] = self.ranks
-        return table
-
-    @cached_property
-    def rows(self) -> pd.Index:
-        """The pairs, to find their rows by."""
-        return pd.Index(self.pairs)
-
-    def are_distinct(self) -> bool:
-        """Whether each pair stands once."""
-        table = self.of_pairs
-        return self.rows.is_unique if table is None else np.count_nonzero(table) == len(self.pairs)
+    settings: NDArray[np.int64] | None = None
+    n_settings: int = 1
 
     def ranks_of_gold(self, judged: "Judged") -> Floats:
-        """The rank of each gold doc, infinity where it was not retrieved, shape (n_gold,)."""
+        """The rank of each gold doc, infinity where it was not retrieved.
+
+        Returns:
+            Shape (n_gold,), or (n_settings, n_gold) for a run of several settings.
+        """
         queries, docs = (
             pc.index_in(ids, known).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
             for ids, known in zip(judged.ids, (self.queries, self.docs), strict=True)
         )
         queries = np.repeat(queries, judged.gold_of_queries())
         pairs = np.where((queries >= 0) & (docs >= 0), queries * len(self.docs) + docs, -1)
-        if (table := self.of_pairs) is None:
-            places = self.rows.get_indexer(pd.Index(pairs))
-            found = np.append(self.ranks, 0)[np.where(pairs < 0, -1, places)]
-        else:
-            found = np.append(table, 0)[pairs]
-        return np.where(found == 0, np.inf, found)
+        # A doc is gold of several combinations; most rows are no gold at all.
+        known, places = np.unique(pairs, return_inverse=True)
+        at = pd.Index(known).get_indexer(pd.Index(self.pairs))
+        rows = np.flatnonzero(at >= 0)
+        found = np.full((self.n_settings, len(known)), np.inf)
+        found[0 if self.settings is None else self.settings[rows], at[rows]] = self.ranks[rows]
+        found = found[:, places]
+        return found[0] if self.settings is None else found
 
 
-def ranks_of(run: pd.DataFrame) -> Ranks:
+def ranks_of(run: pd.DataFrame, settings: Sequence[str] = ()) -> Ranks:
     """The ranks of a run, `query_id, doc_id, rank`; fastest where the ids are categories.
 
+    Args:
+        run: the rankings.
+        settings: those that the run's column `setting` names, where it is one of several.
+
     Raises:
-        MemreproError: if the run names a doc twice for a query.
+        MemreproError: if the run names a doc twice for a query, or another setting.
     """
     (queries, query_ids), (docs, doc_ids) = (coded(run[name]) for name in ("query_id", "doc_id"))
-    ranks = run["rank"].to_numpy(np.int64)
-    found = Ranks(query_ids, doc_ids, queries * len(doc_ids) + docs, ranks)
-    if not found.are_distinct():
-        row = run[found.rows.duplicated()].iloc[0]
+    pairs, ranks = queries * len(doc_ids) + docs, run["rank"].to_numpy(np.int64)
+    found = Ranks(query_ids, doc_ids, pairs, ranks)
+    if settings:
+        numbers = _numbers(run, settings)
+        found = replace(found, settings=numbers, n_settings=len(settings))
+        pairs = numbers * (len(query_ids) * len(doc_ids)) + pairs
+    in_order = np.sort(pairs)
+    if (in_order[1:] == in_order[:-1]).any():
+        row = run[pd.Series(pairs).duplicated().to_numpy()].iloc[0]
         raise MemreproError(
             f"the run names doc {row['doc_id']!r} twice for query {row['query_id']!r}: "
             "each doc must stand once"
+        )
+    return found
+
+
+def asked_in(run: pd.DataFrame, settings: Sequence[str] = ()) -> list[set[str]]:
+    """The queries that a run ranks docs for: one set, or one for each of its settings."""
+    queries, ids = coded(run["query_id"])
+    found = np.zeros((max(len(settings), 1), len(ids)), bool)
+    found[_numbers(run, settings) if settings else 0, queries] = True
+    return [set(ids.filter(row).to_pylist()) for row in found]
+
+
+def _numbers(run: pd.DataFrame, settings: Sequence[str]) -> NDArray[np.int64]:
+    """The place of each row's setting among the settings."""
+    found = pd.Categorical(run["setting"], categories=pd.Index(settings)).codes.astype(np.int64)
+    if (found < 0).any():
+        raise MemreproError(
+            f"the run has the setting {run['setting'][found < 0].iloc[0]!r}, which is none of "
+            f"{', '.join(settings)}"
         )
     return found
 
@@ -138,6 +154,8 @@ class Judged:
 class GoldRanks:
     """Where the gold of each combination came out; what all metrics share.
 
+    Of a run of several settings all shapes begin with their number.
+
     Attributes:
         judged: the gold.
         ranks: rank of each gold doc from 1, infinity where it was not retrieved, shape (n_gold,).
@@ -153,20 +171,27 @@ class GoldRanks:
 
     def total(self, per_gold: NDArray[np.generic]) -> Floats:
         """The sum over each combination's gold, shape (n_combinations,)."""
-        return np.add.reduceat(per_gold.astype(np.float64), self.judged.first_gold)
+        return np.add.reduceat(per_gold.astype(np.float64), self.judged.first_gold, axis=-1)
 
     def best(self, per_combination: NDArray[np.generic]) -> Floats:
         """The best combination of each query, shape (n_queries,)."""
         first = self.judged.first_combination
-        return np.maximum.reduceat(per_combination.astype(np.float64), first)
+        return np.maximum.reduceat(per_combination.astype(np.float64), first, axis=-1)
 
 
 @dataclass(frozen=True)
 class Values:
-    """Metrics of the same queries: (metric, k) → shape (n_queries,)."""
+    """Metrics of the same queries: (metric, k) → shape (n_queries,).
+
+    Those of a run of several settings have shape (n_settings, n_queries).
+    """
 
     query_ids: tuple[str, ...]
     by: Mapping[tuple[str, int], Floats]
+
+    def of_setting(self, number: int) -> "Values":
+        """Those of one setting of several."""
+        return Values(self.query_ids, {place: found[number] for place, found in self.by.items()})
 
     def frame(self) -> pd.DataFrame:
         """Long: `query_id, metric, k, value`, one metric and k after the other."""
@@ -252,9 +277,10 @@ def precision(gold_ranks: GoldRanks, k: int) -> Floats:
 def _ndcg(
     gold_ranks: GoldRanks, k: int | NDArray[np.int64], discount: Callable[[Floats], Floats]
 ) -> Floats:
-    ks = np.broadcast_to(k, gold_ranks.sizes.shape)
-    within = gold_ranks.ranks <= np.repeat(ks, gold_ranks.sizes)
-    gains = np.where(within, 1.0 / discount(gold_ranks.ranks), 0.0)
+    ks = np.broadcast_to(k, gold_ranks.ranks.shape[:-1] + gold_ranks.sizes.shape)
+    within = gold_ranks.ranks <= np.repeat(ks, gold_ranks.sizes, axis=-1)
+    gains = np.zeros(within.shape)
+    gains[within] = 1.0 / discount(gold_ranks.ranks[within])
     ideal = np.cumsum(1.0 / discount(np.arange(1.0, ks.max() + 1)))
     return gold_ranks.best(gold_ranks.total(gains) / ideal[np.minimum(gold_ranks.sizes, ks) - 1])
 

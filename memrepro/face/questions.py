@@ -8,13 +8,13 @@ import pandas as pd
 
 from memrepro.core.memory import GRANULARITIES
 from memrepro.errors import MemreproError
-from memrepro.evaluate.rollup import roll_up
+from memrepro.evaluate.rollup import levels_of, roll_up
 from memrepro.face.committed import committed_plan
 from memrepro.face.conversations import Conversations, is_here, load
 from memrepro.face.runs import committed_judging
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.study.evaluation import Gold, levels_of
+from memrepro.study.evaluation import Gold
 from memrepro.study.plan import Plan
 
 _FOUND = ["run", "setting", "level", "rank", "doc_id", "gold"]

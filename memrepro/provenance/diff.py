@@ -10,10 +10,10 @@ from memrepro.core.prepared import load
 from memrepro.errors import MemreproError
 from memrepro.evaluate import comparison
 from memrepro.evaluate.comparison import Comparison
+from memrepro.evaluate.rollup import levels_of
 from memrepro.files import paths
 from memrepro.provenance.places import Place, entry, plan, stated, values, variant
 from memrepro.provenance.questions import gold_ranks
-from memrepro.study.evaluation import levels_of
 from memrepro.study.groups import groups_of_questions
 
 

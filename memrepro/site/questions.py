@@ -11,13 +11,13 @@ import pandas as pd
 
 from memrepro.core.extractions import parent_of
 from memrepro.core.prepared import load_places
-from memrepro.evaluate.rollup import roll_up
+from memrepro.evaluate.rollup import levels_of, roll_up
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.provenance.places import run_file
 from memrepro.site import texts, trails
 from memrepro.site.pages import Site
-from memrepro.study.evaluation import levels_of, read_gold
+from memrepro.study.evaluation import read_gold
 from memrepro.study.params import Plan
 
 SHOWN = 10  # docs of a ranking

@@ -12,32 +12,28 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from memrepro.core.key_schemes import is_extraction
 from memrepro.core.memory import GRANULARITIES, Parts
 from memrepro.core.prepared import load_faults, load_places, load_qrels
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
-from memrepro.evaluate.metrics import Judged, Ranks, Values, evaluate, lay_out, ranks_of
-from memrepro.evaluate.rollup import evaluate_official, roll_up
+from memrepro.evaluate.metrics import (
+    Judged,
+    Ranks,
+    Values,
+    asked_in,
+    evaluate,
+    lay_out,
+    ranks_of,
+)
+from memrepro.evaluate.rollup import evaluate_official, levels_of, roll_up
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, replacing, sha256, write_table
 from memrepro.study.params import Experiment, Plan, Protocol, load_plan
 from memrepro.study.result import StageResult
 
-METRIC_COLUMNS = [
-    "experiment", "setting", "level", "metric", "k", "query_id", "kind", "value",
-]  # fmt: skip
-PROTOCOL_COLUMNS = [
-    "experiment", "setting", "level", "protocol", "metric", "k", "n", "value",
-]  # fmt: skip
+METRIC_COLUMNS = ["experiment", "setting", "level", "metric", "k", "query_id", "kind", "value"]
+PROTOCOL_COLUMNS = ["experiment", "setting", "level", "protocol", "metric", "k", "n", "value"]
 LEDGER_COLUMNS = ["dataset", "level", "protocol", "query_id", "reason"]
-
-
-def levels_of(granularity: str) -> tuple[str, ...]:
-    """The levels at which a ranking is evaluated: its own, and those that it is rolled up to."""
-    if is_extraction(granularity):
-        return ("round", "session")
-    return (granularity,) if granularity == "session" else (granularity, "session")
 
 
 @dataclass(frozen=True)
@@ -116,8 +112,9 @@ Evaluated = Callable[[Sequence[str], Sequence[int]], Values]
 
 
 def each_protocol(
-    ranking: pd.DataFrame, granularity: str, gold: Gold, protocols: Mapping[str, Protocol]
-) -> Iterator[tuple[str, str, Evaluated]]:
+    ranking: pd.DataFrame, granularity: str, gold: Gold, protocols: Mapping[str, Protocol],
+    settings: Sequence[str] = (),
+) -> Iterator[tuple[str, str, Evaluated]]:  # fmt: skip
     """`level, protocol, evaluated` of a ranking, where `evaluated` takes metrics and cut-offs.
 
     A protocol under whose labels the data set has no gold at a level is passed over there.
@@ -127,13 +124,14 @@ def each_protocol(
         granularity: what its docs are.
         gold: of its data set.
         protocols: by name.
+        settings: those that the ranking's column `setting` names, where it is one of several.
     """
-    own = ranks_of(ranking)
+    own = ranks_of(ranking, settings)
     for level in levels_of(granularity):
         rolled = ranking if level == granularity else roll_up(ranking, level, gold.places)
         if rolled is None:
             continue
-        ranks = own if rolled is ranking else ranks_of(rolled)
+        ranks = own if rolled is ranking else ranks_of(rolled, settings)
         for key, protocol in protocols.items():
             if (judged := gold.judged(level, key, protocol)) is None:
                 continue
@@ -157,38 +155,57 @@ def evaluate_run(
     name: str, experiment: Experiment, run: pd.DataFrame, plan: Plan, gold: Gold
 ) -> Iterator[tuple[str, str, str, Values]]:
     """Per-question metrics of one experiment or sweep: setting, level, protocol, values."""
-    first = next(iter(plan.evaluation.protocols))
-    for setting, variant in experiment.variants().items():
-        ks = cutoffs(variant, plan, experiment.vary == "k")
-        few = [k for k in plan.evaluation.protocol_ks if k in ks]
-        part = run[run["setting"] == setting] if setting else run
-        _check_whole(f"{name} {setting}".strip(), variant, part, gold)
-        found = each_protocol(part, variant.granularity, gold, plan.evaluation.protocols)
-        for level, key, evaluated in found:
+    variants, evaluation = experiment.variants(), plan.evaluation
+    _check_whole(name, variants, run, gold)
+    # All settings that are cut off and rolled up alike at once.
+    alike: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    for setting, variant in variants.items():
+        ks = tuple(cutoffs(variant, plan, experiment.vary == "k"))
+        alike.setdefault((variant.granularity, ks), []).append(setting)
+    found: dict[str, list[tuple[str, str, Values]]] = {setting: [] for setting in variants}
+    for (granularity, ks), together in alike.items():
+        part = run[run["setting"].isin(together)] if len(alike) > 1 else run
+        settings = together if experiment.vary else ()
+        each = each_protocol(part, granularity, gold, evaluation.protocols, settings)
+        for level, key, evaluated in each:
             # Sweeps over keys are many: what is kept of them a question is little.
-            if key == first and not experiment.varies_keys:
-                yield setting, level, key, evaluated(plan.evaluation.metrics, ks)
-            elif few:
-                yield setting, level, key, evaluated(plan.evaluation.protocol_metrics, few)
+            if key == next(iter(evaluation.protocols)) and not experiment.varies_keys:
+                values = evaluated(evaluation.metrics, ks)
+            elif few := [k for k in evaluation.protocol_ks if k in ks]:
+                values = evaluated(evaluation.protocol_metrics, few)
+            else:
+                continue
+            for number, setting in enumerate(together):
+                one = values.of_setting(number) if settings else values
+                found[setting].append((level, key, one))
+    for setting, of_setting in found.items():
+        yield from ((setting, *one) for one in of_setting)
 
 
-def _check_whole(where: str, experiment: Experiment, run: pd.DataFrame, gold: Gold) -> None:
+def _check_whole(
+    name: str, variants: Mapping[str, Experiment], run: pd.DataFrame, gold: Gold
+) -> None:
     """Refuse a run that is cut short, or was made for other questions or settings.
 
     Under a floor, or within a window of days or a range of dates, a question may find nothing, and
     is then missing from a whole run. One without evidence cannot be asked some days after it.
     """
-    asked = set(run["query_id"].drop_duplicates())
-    odd = asked - gold.kinds.keys()
-    limits = (experiment.parameters.get(name, 0) > 0 for name in ("floor", "warm_days"))
-    if not (experiment.ranges or any(limits)):
-        odd |= (gold.asked if experiment.asked else gold.kinds.keys()) - asked
-    if odd:
-        raise MemreproError(
-            f"the run {where} ranks docs for {len(asked)} questions, and {experiment.dataset} "
-            f"has {len(gold.kinds)}; the first that differs is {min(odd)!r}: it is cut short or of "
-            "another edition; delete it and run `dvc repro` again"
-        )
+    try:
+        each = asked_in(run, [*filter(None, variants)])
+    except MemreproError as error:
+        raise MemreproError(f"{name}: {error}") from error
+    for (setting, experiment), asked in zip(variants.items(), each, strict=True):
+        odd = asked - gold.kinds.keys()
+        limits = (experiment.parameters.get(name, 0) > 0 for name in ("floor", "warm_days"))
+        if not (experiment.ranges or any(limits)):
+            odd |= (gold.asked if experiment.asked else gold.kinds.keys()) - asked
+        if odd:
+            raise MemreproError(
+                f"the run {f'{name} {setting}'.strip()} ranks docs for {len(asked)} questions, and "
+                f"{experiment.dataset} has {len(gold.kinds)}; the first that differs is "
+                f"{min(odd)!r}: it is cut short or of another edition; delete it and run "
+                "`dvc repro` again"
+            )
 
 
 class Measured(NamedTuple):

@@ -5,6 +5,8 @@ from dataclasses import replace
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memrepro.core.memory import Memory, Piece, Query, Round
 from memrepro.core.prepared import save_places, save_qrels
@@ -120,6 +122,30 @@ def test_a_setting_that_lacks_questions_is_refused_by_name():
         evaluated(chosen, short)
     with pytest.raises(MemreproError, match="the run x fielded ranks docs for 0 questions"):
         evaluated(chosen, run[run["setting"] == "concat"])
+
+
+def test_a_setting_that_was_not_asked_for_is_refused_by_name():
+    chosen = experiment(vary="key_scheme", values=("concat", "fielded"))
+    run = pd.concat([two_settings("concat", "fielded"), run_of(ROUNDS, setting="other")])
+    with pytest.raises(MemreproError, match="x: the run has the setting 'other', which is none of"):
+        evaluated(chosen, run)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    lists=st.lists(st.permutations(ROUNDS), min_size=3, max_size=3),
+    lengths=st.lists(st.integers(1, 4), min_size=3, max_size=3),
+)
+def test_settings_evaluated_together_have_the_values_of_each_alone(lists, lengths):
+    floors = (0.1, 0.2, 0.3)
+    runs = [run_of(docs[:n]) for docs, n in zip(lists, lengths, strict=True)]
+    named = [run.assign(setting=str(floor)) for run, floor in zip(runs, floors, strict=True)]
+    together = evaluated(experiment(vary="floor", values=floors), pd.concat(named))
+    for run, floor in zip(runs, floors, strict=True):
+        alone = evaluated(experiment(), run)
+        assert {key[1:]: v for key, v in together.items() if key[0] == str(floor)} == {
+            key[1:]: v for key, v in alone.items()
+        }
 
 
 @pytest.mark.parametrize("limit", [{"floor": 0.3}, {"warm_days": 7}])
