@@ -1,6 +1,6 @@
 """Verdicts: does a number that was computed here stand for the one that was printed?"""
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
 NOT_RUN = "not run"
@@ -32,10 +32,13 @@ def judge(printed: str, value: float, picked: bool = False) -> Verdict:
     Both are 'picked' where the value's setting was chosen by looking at the printed number.
 
     Raises:
-        ValueError: if `printed` is no number.
+        ValueError: if `printed` is no finite decimal number.
     """
-    number = Decimal(printed)
-    digits = -int(number.as_tuple().exponent)
+    try:
+        number = Decimal(printed)
+        digits = -int(number.as_tuple().exponent)  # a letter of 'nan' and 'inf'
+    except (InvalidOperation, ValueError) as error:
+        raise ValueError(f"{printed!r} is no decimal number") from error
     if round(value, digits) == float(number):
         return Verdict(PICKED if picked else EXACT, f"rounded to {digits} digits")
     distance = abs(value - float(number))

@@ -135,7 +135,7 @@ def verdict(shown: str, value: float) -> Verdict:
     """
     try:
         return judge(shown, value)
-    except (ArithmeticError, TypeError, ValueError) as error:
+    except (TypeError, ValueError) as error:
         raise MemreproError(
             f"{shown!r} is no decimal number as printed: write the digits as text, such as '0.550'"
         ) from error

@@ -1,9 +1,11 @@
 """A document's report: its tables, claims and figures of data, then its own analyses."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from memrepro.errors import MemreproError
 from memrepro.report import charts, checks, diagram
 from memrepro.report.claims import Claims
 from memrepro.report.compared import difference_cells
@@ -43,6 +45,11 @@ def build_report(document: Document, profile: str, folder: Path) -> list[Path]:
             written += _claims(document, runs, study, folder)
     if document.analysis is not None and hasattr(document.analysis, "write_analysis"):
         written += document.analysis.write_analysis(profile, folder)
+    if twice := [one for one, n in Counter(written).items() if n > 1]:
+        raise MemreproError(
+            f"{path}: two tables, figures or studies are written to {twice[0].name}: "
+            "give each another name, and each study another stem"
+        )
     return written
 
 
@@ -67,17 +74,26 @@ def repeated(document: Document, profile: str, entry: Mapping[str, Any]) -> Iter
 
 
 def file_name(entry: Mapping[str, Any], name: str, study: Spec) -> str:
-    """What a table's files are called on a study."""
-    if entry.get("per") == "study":
-        return fill("{stem}_", study) + name
-    return fill("{dataset}_", study) + name if entry.get("per") == "data set" else name
+    """What a table's files are called on a study.
+
+    Raises:
+        MemreproError: if the name would lead into another folder.
+    """
+    prefix = {"study": "{stem}_", "data set": "{dataset}_"}.get(entry.get("per", ""), "")
+    return _plain(fill(prefix, study) + name)
+
+
+def _plain(name: str) -> str:
+    if "/" in name:
+        raise MemreproError(f"{name!r} names a file, so that it may hold no '/'")
+    return name
 
 
 def _claims(document: Document, runs: Runs, study: Spec, folder: Path) -> list[Path]:
     claims = Claims(document, runs, study)
-    prefix = f"{study['stem']}_" if "stem" in study else ""
+    prefix = _plain(f"{study['stem']}_") if "stem" in study else ""
     found = claims.all_compared()
-    name = str(document.claims.get("table", "claims"))
+    name = _plain(str(document.claims.get("table", "claims")))
     differences: list[Path] = []
     if claims.metrics:
         stem = f"{prefix}differences"

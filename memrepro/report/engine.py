@@ -30,7 +30,7 @@ A cell's spec is what its study, table, row and column say, later ones on top (`
                    'kind' of a column: one column a kind of question (`{kind}`), 'evidence' of one:
                    one column for each field whose words the gold is
     over           entry → values: rows are repeated for each
-    verdict        of the cell; without one a printed number is judged
+    verdict        of the cell, one of `TYPED`; without one a printed number is judged
     note, about    a note; one that begins with the row's name
     why            of a cell without a run: the reason why there is none; nothing is computed
     profiles, elsewhere    where a table is run, and the reason for all other profiles
@@ -45,7 +45,14 @@ from typing import Any
 import pandas as pd
 
 from memrepro.audit.tables import reference
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
+from memrepro.audit.verdicts import (
+    BY_READING,
+    NOT_COMPARABLE,
+    NOT_IN_PAPER,
+    NOT_RUN,
+    OTHER_EDITION,
+    judge,
+)
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
@@ -70,6 +77,7 @@ AS_PRINTED = "as printed"
 _NOT_SWEPT = {"metrics": {"called_metric": "metrics"}}
 _UNPLANNED = "params.yaml plans no such experiment for this profile"
 ABSENT = "-"  # printed where a table has no number
+TYPED = (NOT_IN_PAPER, NOT_COMPARABLE, NOT_RUN, OTHER_EDITION, BY_READING)  # all else is computed
 
 
 class Tables:
@@ -155,6 +163,11 @@ class Tables:
     def _cell(self, row: str, column: str, spec: Spec, shown: str | None) -> Iterator[Cell]:
         """One cell; none where it is left out."""
         spec = filled({**spec, "row": row}, self.runs.planned)
+        if spec.get("verdict", NOT_RUN) not in TYPED:
+            raise MemreproError(
+                f"{row}, {column}: {spec['verdict']!r} is no verdict that an entry may give: "
+                f"known are {', '.join(TYPED)}; without one a printed number is judged"
+            )
         metric = str(spec.get("metric") or AS_PRINTED)
         name = f"{metric}@{spec['k']}" if spec.get("k") and spec.get("metric") else metric
         called = str(spec.get("called_metric", name))
@@ -233,7 +246,7 @@ class Tables:
         if cell.reported and "verdict" not in spec:
             try:
                 verdict = judge(cell.reported, value, bool(spec.get("picked")))
-            except ArithmeticError as error:
+            except ValueError as error:
                 raise MemreproError(
                     f"{cell.row}, {cell.column}: printed.yaml has {cell.reported!r}, which is no "
                     "number to judge by: give the cell a verdict"

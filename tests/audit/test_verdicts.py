@@ -32,6 +32,7 @@ def test_the_term_that_decided_is_named():
     assert judge("0.4242", 0.4343).term == "differs by 0.01010"
 
 
-def test_not_a_number_is_an_error():
-    with pytest.raises(ArithmeticError):
-        judge("7.64ms", 7.64)
+@pytest.mark.parametrize("printed", ["7.64ms", "nan", "-Infinity", ""])
+def test_what_is_no_number_is_an_error_that_names_it(printed):
+    with pytest.raises(ValueError, match=f"{printed!r} is no decimal number"):
+        judge(printed, 7.64)

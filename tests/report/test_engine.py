@@ -102,6 +102,11 @@ MISTAKES = {
     "wins. compares nothing": ("claims.yaml", {"pairs: ": "better: plain #"}),
     "unknown metric 'recal_all'": ("tables.yaml", {"{metric: recall_all}": "{metric: recal_all}"}),
     "has 'half', which is no number": ("printed.yaml", {"'0.50'": "half"}),
+    "'reproduced' is no verdict that an entry may": (
+        "tables.yaml", {"metric: recall_all}": "metric: recall_all, verdict: reproduced}"}),
+    "'../../table1' names a file": ("tables.yaml", {"\n            printed: table1": "", "table1:": "../../table1:"}),
+    "are written to toy_bars.csv": (
+        "tables.yaml", {"level: session}]": "level: session}, {stem: toy, dataset: toy, level: session}]"}),
     "toy has no module sums.py": (
         "tables.yaml", {"level: session\n ": "level: session\n            computed: sums.all\n "}),
 }  # fmt: skip
