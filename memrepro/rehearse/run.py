@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from memrepro.files.atomic import read_yaml
+from memrepro.files.atomic import read_yaml, root
 from memrepro.rehearse import scratch
 from memrepro.rehearse.data import write_data
 from memrepro.rehearse.models import write_models
@@ -17,6 +17,7 @@ from memrepro.rehearse.stages import (
     PASSED,
     Stage,
     Step,
+    check_stages,
     run_stages,
     stages_of,
 )
@@ -60,6 +61,7 @@ def rehearse(
     Raises:
         MemreproError: if the scratch cannot be made, or a stage is unknown.
     """
+    check_stages(root(), only)
     steps: list[Step] = []
 
     def add(step: Step) -> None:

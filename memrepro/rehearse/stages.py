@@ -43,6 +43,28 @@ class Step:
     peak: int = 0
 
 
+def check_stages(checkout: Path, only: Collection[str]) -> None:
+    """Refuse a name that no stage of the full profile has, before anything is generated.
+
+    Raises:
+        MemreproError: if one of `only` is none of them.
+    """
+    import networkx as nx
+    from dvc.repo import Repo
+
+    if only:
+        with Repo(str(checkout)) as repo:
+            graph = nx.relabel_nodes(repo.index.graph, lambda stage: stage.name)
+        _refuse_strange(only, set(LAST).union(*(nx.descendants(graph, name) for name in LAST)))
+
+
+def _refuse_strange(only: Collection[str], known: Collection[str]) -> None:
+    if strange := sorted(set(only) - set(known)):
+        raise MemreproError(
+            f"a rehearsal has no stage {strange[0]!r}: its stages are {', '.join(sorted(known))}"
+        )
+
+
 def stages_of(checkout: Path, datasets: Collection[str], only: Collection[str]) -> list[Stage]:
     """The full profile's stages that some data sets change, in an order that they can run in.
 
@@ -85,9 +107,7 @@ def stages_of(checkout: Path, datasets: Collection[str], only: Collection[str]) 
     wanted &= first.union(*(nx.ancestors(graph, name) for name in first))
     while more := set[str]().union(*(lacking[name] for name in wanted)) - wanted:
         wanted |= more
-    if strange := sorted(set(only) - wanted):
-        known = ", ".join(sorted(wanted))
-        raise MemreproError(f"a rehearsal has no stage {strange[0]!r}: its stages are {known}")
+    _refuse_strange(only, wanted)
     return [
         found[name]
         for name in reversed(list(nx.topological_sort(graph)))

@@ -54,6 +54,12 @@ def test_the_stages_are_those_that_the_data_changes(tmp_path):
         stages_of(atomic.root(), datasets, ["verify@open"])
 
 
+def test_a_stage_that_is_none_is_refused_before_anything_is_made(tmp_path):
+    with pytest.raises(MemreproError, match="no stage 'nope': its stages are embed"):
+        rehearse(tmp_path / "scratch", 1 / 250, ["nope"])
+    assert not (tmp_path / "scratch").exists()
+
+
 def clone_without_notebooks(folder, clone=scratch.clone):
     """A clone whose stages do their work and show nothing, as each notebook starts a kernel."""
     checkout = clone(folder)
