@@ -52,7 +52,7 @@ def test_identities_are_those_of_encoders():
     assert embedding.identity(MINILM, "cpu") == load_encoder(MINILM, device="cpu").identity
 
 
-def test_cached_and_repeated_texts_are_counted_once(tmp_path):
+def test_cached_and_repeated_texts_are_counted_once(tmp_path, monkeypatch, capsys):
     """The tokens that are left are those of the texts without vectors, special ones included."""
     own, card = embedding.identity(MINILM, "cpu"), model_card(MINILM)
     texts = {"document": ["a cat", "a dog sat"], "query": ["a cat"]}
@@ -60,9 +60,12 @@ def test_cached_and_repeated_texts_are_counted_once(tmp_path):
     with VectorStore(tmp_path / "v.sqlite") as store:
         key = vector_key(own, "document", card.prompts["document"], "a cat")
         store.add([key], np.ones((1, card.dimension), np.float32))
+    # As after the first 15 seconds, of which nothing is said.
+    monkeypatch.setattr("memrepro.files.progress.SECONDS", 0.0)
     first = embedding._counted(texts, MINILM, "cpu", counter, seen, tmp_path / "v.sqlite")
     # [CLS] a dog sat [SEP], [CLS] a cat [SEP]: nine.
     assert first == (3, 1, 9)
+    assert f"texts for {MINILM}: 100%" in capsys.readouterr().err
     again = embedding._counted(texts, MINILM, "cpu", counter, seen, tmp_path / "v.sqlite")
     assert again == (3, 3, 0)
     assert embedding._counted(texts, MINILM, "cpu", counter, set(), tmp_path / "none") == (3, 0, 13)

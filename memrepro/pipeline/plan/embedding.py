@@ -18,6 +18,7 @@ from memrepro.encode.placement import Placement, placement
 from memrepro.encode.vectors import VectorStore, vector_key
 from memrepro.errors import MemreproError
 from memrepro.files import paths
+from memrepro.files.progress import bar
 from memrepro.pipeline.plan.stages import facts, measured
 from memrepro.study.embedding import keys_to_embed, texts_to_embed
 from memrepro.study.plan import Plan
@@ -101,11 +102,13 @@ def _counted(
 ) -> tuple[int, int, int]:  # fmt: skip
     """Texts, those that have vectors, and the tokens of the others; `seen` takes their keys."""
     card, own = model_card(encoder), identity(encoder, device)
-    by_key = {
-        vector_key(own, role, card.prompts[role], text): text
-        for role, some in texts.items()
-        for text in some
-    }
+    by_key = {}
+    # A million texts take a minute.
+    with bar(sum(map(len, texts.values())), f"memrepro: texts for {encoder}", "text") as progress:
+        for role, some in texts.items():
+            for text in some:
+                by_key[vector_key(own, role, card.prompts[role], text)] = text
+                progress.update()
     left = [key for key in by_key if key not in seen]
     seen.update(left)
     if store.is_file():
