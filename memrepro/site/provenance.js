@@ -88,7 +88,7 @@
   };
 
   // The address is #profile/document/table/number; without the number it lists them.
-  const asked = () => decodeURIComponent(location.hash.slice(1)).split("/");
+  const asked = () => addressed().split("/");
   const place = () => asked().slice(0, 3).join("/");
   const start = async () => {
     const [profile, paper, table, anchor] = asked();

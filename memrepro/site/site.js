@@ -14,9 +14,18 @@ window.addEventListener("afterprint", () => {
   }
 });
 
+// What stands behind the # of the address; nothing where a % of it is malformed.
+function addressed() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return "";
+  }
+}
+
 // A link to something inside a closed disclosure opens it.
 function openTarget() {
-  const id = decodeURIComponent(location.hash.slice(1));
+  const id = addressed();
   const target = id && document.getElementById(id);
   for (let at = target; at; at = at.parentElement) {
     if (at.tagName === "DETAILS") at.open = true;

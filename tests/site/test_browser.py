@@ -45,6 +45,20 @@ def test_no_page_is_wider_than_the_screen(tab, page, width):
     assert browser.run("document.querySelectorAll('h1').length") == 1
 
 
+@pytest.mark.parametrize(
+    ("page", "works"),
+    [
+        ("leaderboard.html#50%", "document.getElementById('shown').textContent !== ''"),
+        (
+            "provenance.html#sample/findings/50%",
+            "document.body.textContent.includes('Choose a table at the end')",
+        ),
+    ],
+)
+def test_a_page_works_under_an_address_with_a_bare_percent(tab, page, works):
+    assert tab(page).run(works)
+
+
 def test_the_leaderboard_sorts_and_filters(tab):
     browser = tab("leaderboard.html")
     values = (
