@@ -335,10 +335,14 @@ def _own(
         judging = judging._replace(asked=frozenset(asked))
         known = replace(known, memory_of={q: known.memory_of[q] for q in asked})
     rows = pd.DataFrame({one: table.get(one, np.nan) for one in Row._fields}, columns=Row._fields)
-    try:
-        rows = rows.assign(**{one: list(map(id_of, rows[one])) for one in ("query_id", "doc_id")})
-    except TypeError as error:
-        raise MemreproError(f"the ranking: {error}") from error
+    for one in ("query_id", "doc_id"):
+        # A missing one makes floats of a column of whole numbers: it is the fault.
+        for n in rows[one].isna().to_numpy().nonzero()[0][:1]:
+            raise MemreproError(f"the ranking, row {n + 1} has no {one}: give one, or leave it out")
+        try:
+            rows[one] = list(map(id_of, rows[one]))
+        except (TypeError, ValueError) as error:
+            raise MemreproError(f"the ranking: {error}") from error
     for one in ("rank", "score"):  # what is no number orders nothing, and is named
         # A decimal comma is read as in a file.
         plain = rows[one].replace(",", ".", regex=True)

@@ -147,7 +147,7 @@ ERRORS = {
     "unknown level 'x'": lambda: mr.run(OWN, "locomo", level="x"),
     "the ranking has no row": lambda: mr.run(OWN.iloc[:0], "locomo"),
     "questions is empty": lambda: mr.run(OWN, "locomo", questions=[]),
-    "nan is no id": lambda: mr.run(OWN.assign(doc_id=float("nan")), "locomo"),
+    "row 1 has no doc_id": lambda: mr.run(OWN.assign(doc_id=float("nan")), "locomo"),
     "no committed run has the dataset 'x'": lambda: mr.runs("x"),
     "no committed run has the level 'x': .*round, session": lambda: mr.runs("locomo", level="x"),
     "unknown experiment 'mine.trec'": lambda: mr.run("mine.trec", "locomo"),

@@ -122,6 +122,15 @@ def test_what_is_odd_is_named_counted_and_kept_apart(kind):
     assert not ordinary.noticed
 
 
+def test_a_frames_whole_numbers_stay_so_where_one_is_missing():
+    said = pd.DataFrame({"id": [7, None, 9], "text": ["I fly to Oslo.", "And you?", "I stay."]})
+    own = mr.load(said, pd.DataFrame({"question": ["Where?"], "gold": [[9.0]]}))
+    assert own.turns["turn_id"].tolist() == ["7", "1:2", "9"]
+    assert own.labels["turn"] == {"q1": (("9",),)}
+    with pytest.raises(MemreproError, match="message 2 has id 1.23.*, which may stand for another"):
+        mr.load(said.assign(id=[7, 1234567890123456789, None]), ASKED)
+
+
 def test_questions_are_made_and_never_mixed_with_real_ones():
     said, asked = talks(3)
     said += [{"conversation": "c0", "session": "s9", "role": "user", "id": "late",

@@ -47,16 +47,16 @@ def memories_of(rows: Numbered, noticed: Noticed) -> dict[str, Memory]:
     Raises:
         MemreproError: for a row that cannot be used, with where it stands and the rule.
     """
-    several = len({str(row.get("conversation", "")) for _, row in rows}) > 1
+    several = len({_id(where, row, "conversation") for where, row in rows}) > 1
     said: dict[str, dict[str, list[tuple[Turn, str]]]] = {}
     seen: dict[str, dict[str, str]] = {}
     texts: dict[str, set[str]] = {}
     for where, row in rows:
         conversation = _conversation(where, row, several)
         sessions = said.setdefault(conversation, {})
-        session = str(row.get("session", "1"))
+        session = _id(where, row, "session", "1")
         turns = sessions.setdefault(_within(conversation, session, several), [])
-        own, text = str(row.get("id", f"{session}:{len(turns) + 1}")), row["text"]
+        own, text = _id(where, row, "id", f"{session}:{len(turns) + 1}"), row["text"]
         known = seen.setdefault(conversation, {})
         if own in known:
             if known[own] == text:
@@ -96,7 +96,7 @@ def pieces_of(memories: Mapping[str, Memory], rows: Numbered, noticed: Noticed) 
                 f"{where} asks about the conversation {conversation!r}, of which there is no "
                 f"message: there are {cut(', '.join(memories))}"
             )
-        query_id = str(row.get("id", f"q{row['number']}"))
+        query_id = _id(where, row, "id", f"q{row['number']}")
         if query_id in seen:
             raise MemreproError(f"{where} has the id {query_id!r} of another: ids must be unique")
         seen.add(query_id)
@@ -170,9 +170,10 @@ def _gold(
     if not isinstance(named, list | tuple):
         raise MemreproError(f"{where} has gold {cut(repr(named), 60)}: write a list of ids")
     levels: dict[str, dict[str, None]] = {"session": {}, "round": {}, "turn": {}}
-    strange = [str(given) for given in named if str(given) not in places]
-    for given in named:
-        for level, doc in places.get(str(given), {}).items():
+    ids = [_id(where, {"gold": given}, "gold") for given in named]
+    strange = [given for given in ids if given not in places]
+    for given in ids:
+        for level, doc in places.get(given, {}).items():
             levels[level][doc] = None
     return {level: list(docs) for level, docs in levels.items() if docs}, strange
 
@@ -226,10 +227,23 @@ def numbered(
 
 
 def _conversation(where: str, row: Mapping[str, Any], several: bool) -> str:
-    name = str(row.get("conversation", ""))
+    name = _id(where, row, "conversation")
     if several and not name:
         raise MemreproError(f"{where} names no conversation, and there are several: name its one")
     return name if several else "conversation"
+
+
+def _id(where: str, row: Mapping[str, Any], field: str, default: str = "") -> str:
+    """An id as text: 7.0 is 7, since pandas makes floats of whole numbers with one missing."""
+    value = row.get(field, default)
+    if isinstance(value, float) and value.is_integer():
+        if abs(value) >= 2**53:  # from there on floats skip whole numbers
+            raise MemreproError(
+                f"{where} has {field} {value!r}, which may stand for another number: write ids as "
+                "texts; in a frame of which some are missing, give the column the type Int64"
+            )
+        value = int(value)
+    return str(value)
 
 
 def _within(conversation: str, own: str, several: bool) -> str:
