@@ -13,6 +13,7 @@ from memrepro.face.committed import check_repository
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.tables import wide
+from memrepro.study.plan import PROFILES
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,12 @@ def _committed(document: str, name: str, profile: str, suffix: str, what: str) -
     file = paths.results(profile) / document / f"{name}.{suffix}"
     if file.is_file():
         return file
+    for other in PROFILES:
+        if (paths.results(other) / document / file.name).is_file():
+            raise MemreproError(
+                f"{document} has the {what} {name!r} in the profile {other!r}, not in "
+                f"{profile!r}: call {what}({document!r}, {name!r}, {other!r})"
+            )
     if not file.parent.is_dir():
         there = sorted(path.name for path in paths.results(profile).glob("*/") if path.is_dir())
         raise MemreproError(

@@ -157,6 +157,9 @@ ERRORS = {
     "no 'person' to resample": lambda: mr.compare(VALUES, VALUES, by="person"),
     "has no table 'tabel2'.*table2": lambda: mr.table("rfmem", "tabel2"),
     "is no table but a list.*tidy=True": lambda: mr.table("rfmem", "alpha_sweep"),
+    "sample_by_type' in the profile 'sample', not in 'open'": lambda: mr.table(
+        "maxsim", "sample_by_type"
+    ),
     "unknown document 'x'": lambda: mr.printed("x", "y"),
     "'27%' is no decimal number": lambda: mr.verdict("27%", 0.27),
     "no data set has the question 'x'": lambda: mr.question("x"),
