@@ -108,7 +108,7 @@ def _judge(arguments: argparse.Namespace) -> int:
     scored = _scored(found, gold, verdicts)
     tables = {"scores": _means(scored, arguments.dataset)}
     types = paths.types(load_plan().dataset(arguments.dataset).profile, arguments.dataset)
-    if types.is_file() and verdicts:
+    if types.is_file() and any(right is not None for right, _ in verdicts.values()):
         tables["longmemeval"] = by_type(scored, _types(types))
     if arguments.labels:
         if not verdicts:
@@ -201,7 +201,7 @@ def by_type(scored: pd.DataFrame, types: Mapping[str, str]) -> pd.DataFrame:
 
     Columns: of (a question type, `task-averaged`, `overall`, `abstention`), n, accuracy. A question
     that cannot be answered counts within its type; the task average is the mean of the types'
-    means, so that each type weighs the same.
+    means, so that each type weighs the same. What no verdict is of has no row.
 
     Args:
         scored: `query_id, kind, judged`, the last 1, 0 or missing where there is no verdict.
@@ -217,7 +217,7 @@ def by_type(scored: pd.DataFrame, types: Mapping[str, str]) -> pd.DataFrame:
         ("overall", len(judged), judged["judged"].mean()),
         ("abstention", len(untold), untold.mean()),
     ]
-    return pd.DataFrame(rows, columns=["of", "n", "accuracy"])
+    return pd.DataFrame([row for row in rows if row[1]], columns=["of", "n", "accuracy"])
 
 
 def _beside_printed(table: pd.DataFrame) -> pd.DataFrame:

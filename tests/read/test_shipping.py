@@ -1,6 +1,7 @@
 """Answers in the forms of two benchmarks' scripts: out, in again, and what is wrong with a file."""
 
 import json
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -174,3 +175,6 @@ def test_verdicts_of_two_judges_and_the_numbers_of_longmemeval_s_script(
         "temporal-reasoning": (1, 0.0), "task-averaged": (5, pytest.approx((0.5 + 1 + 0 + 0) / 4)),
         "overall": (5, pytest.approx(2 / 5)), "abstention": (2, 0.0),
     }  # fmt: skip
+    path.write_text(json.dumps(lines[0]) + "\n")
+    cli.main(["judge", str(path), "--dataset", "sample"])  # no answer to a question without one
+    assert not re.search(r"\bnan\b|abstention", capsys.readouterr().out)

@@ -104,9 +104,10 @@ MISTAKES = {
     "has 'half', which is no number": ("printed.yaml", {"'0.50'": "half"}),
     "'reproduced' is no verdict that an entry may": (
         "tables.yaml", {"metric: recall_all}": "metric: recall_all, verdict: reproduced}"}),
-    "'../../table1' names a file": ("tables.yaml", {"\n            printed: table1": "", "table1:": "../../table1:"}),
+    "'../../table1' names a file": (
+        "tables.yaml", {"\n            printed: table1": "", "table1:": "../../table1:"}),
     "are written to toy_bars.csv": (
-        "tables.yaml", {"level: session}]": "level: session}, {stem: toy, dataset: toy, level: session}]"}),
+        "tables.yaml", {"level: session}]": "level: session}, {stem: toy, level: session}]"}),
     "toy has no module sums.py": (
         "tables.yaml", {"level: session\n ": "level: session\n            computed: sums.all\n "}),
 }  # fmt: skip
