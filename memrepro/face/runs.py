@@ -91,13 +91,11 @@ class Run:
         Raises:
             MemreproError: for an unknown metric or protocol, or a level at which nothing is marked.
         """
-        name, k = read_metric(metric)
-        known = self.judging.protocols
+        (name, k), known = read_metric(metric), self.judging.protocols
         chosen = protocol or next(iter(known))
         if chosen not in known:
             raise MemreproError(f"unknown protocol {protocol!r}: known are {', '.join(known)}")
-        levels = []
-        only = {chosen: known[chosen]}
+        levels, only = list[str](), {chosen: known[chosen]}
         for at, _, evaluated in each_protocol(self.ranking, self.level, self.judging.gold, only):
             if at == (level or at):
                 found = evaluated([name], [k])
@@ -244,10 +242,9 @@ def runs(dataset: str = "", level: str = "") -> pd.DataFrame:
     for name, one in plan.runs.items():
         if paths.run(one.profile, name, one.study).is_file():
             first = next(iter(one.variants().values()))
-            method = f"{one.method}.{one.retriever}"
             rows[name] = (
-                one.dataset, first.granularity, method, first.key_scheme, one.encoder, one.profile,
-                one.vary, len(one.variants()),
+                one.dataset, first.granularity, f"{one.method}.{one.retriever}", first.key_scheme,
+                one.encoder, one.profile, one.vary, len(one.variants()),
             )  # fmt: skip
     table = pd.DataFrame.from_dict(rows, orient="index", columns=_RUN_COLUMNS).rename_axis("run")
     for column, wanted in (("dataset", dataset), ("level", level)):
@@ -336,11 +333,10 @@ def _own(
         known = replace(known, memory_of={q: known.memory_of[q] for q in asked})
     rows = pd.DataFrame({one: table.get(one, np.nan) for one in Row._fields}, columns=Row._fields)
     for one in ("query_id", "doc_id"):
-        # A missing one makes floats of a column of whole numbers: it is the fault.
-        for n in rows[one].isna().to_numpy().nonzero()[0][:1]:
-            raise MemreproError(f"the ranking, row {n + 1} has no {one}: give one, or leave it out")
+        if (gaps := rows[one].isna()).any():  # which make floats of a column of whole numbers
+            raise MemreproError(f"the ranking, row {gaps.argmax() + 1} has no {one}: leave it out")
         try:
-            rows[one] = list(map(id_of, rows[one]))
+            rows[one] = [*map(id_of, rows[one])]
         except (TypeError, ValueError) as error:
             raise MemreproError(f"the ranking: {error}") from error
     for one in ("rank", "score"):  # what is no number orders nothing, and is named

@@ -30,6 +30,7 @@ from memrepro.files.atomic import (
     write_json,
 )
 from memrepro.files.processes import worker_pool
+from memrepro.report.runs import check_order
 from memrepro.report.tables import DIGITS
 from memrepro.study.causes import causes, maker
 from memrepro.study.evaluation import (
@@ -50,8 +51,12 @@ def values_digest(path: Path) -> str:
 
     It stays the same where only float noise or the file format's bytes differ.
     """
+    return _digest(read_table(path, _texts_of(path)))
+
+
+def _digest(table: pd.DataFrame) -> str:
     digest = hashlib.sha256()
-    for name, column in read_table(path, _texts_of(path)).items():
+    for name, column in table.items():
         digest.update(f"{name}\0{len(column)}\0".encode())
         if pd.api.types.is_numeric_dtype(column):
             numbers = column.to_numpy(np.float64, na_value=np.nan).round(DIGITS) + 0.0  # no -0
@@ -91,7 +96,9 @@ def manifest(profile: str, known: Mapping[str, Any] | None = None) -> dict[str, 
         if then.get("bytes") == state["bytes"]:
             state = then
         elif path.suffix in _VALUES:
-            state["values"] = values_digest(path)
+            table = read_table(path, _texts_of(path))
+            check_order(path, table)
+            state["values"] = _digest(table)
         found[name] = state
     return found
 
@@ -368,8 +375,11 @@ def _checked(
     with ThreadPoolExecutor(1) as beside:
         made = beside.submit(manifest, profile, known)
         moved = beside.submit(compare_with_committed, profile)
-        check_recomputed(profile)
-    now, changed = made.result(), moved.result()
+        try:
+            check_recomputed(profile)
+        finally:  # a ranking out of order says more than a table that does not follow from it
+            now = made.result()
+    changed = moved.result()
     if len(changed) and changed["worse"].any():
         first = changed[changed["worse"].astype(bool)].iloc[0]
         raise MemreproError(

@@ -5,8 +5,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from memrepro.core.ranking import COLUMNS
 from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import Comparison, Groups
 from memrepro.evaluate.metrics import METRICS
@@ -136,3 +138,31 @@ class Runs:
         """The file of a run's rankings, for a cell's sources."""
         profile = self._profile_and_metrics(run)[0]
         return FileSource(self._path(run).relative_to(paths.results(profile)).as_posix())
+
+
+def check_order(path: Path, run: pd.DataFrame) -> None:
+    """Refuse a ranking whose rows stand in another order than its ranks; other tables pass.
+
+    Roll-ups and budgets of tokens go by the order of rows.
+
+    Args:
+        path: that it is from.
+        run: its rows, the ids as categories.
+
+    Raises:
+        MemreproError: naming the first row of which that is so.
+    """
+    if {*run} - {"setting"} != {*COLUMNS}:
+        return
+    lists = np.zeros(len(run), np.int64)
+    for name in {*run} & {"setting", "query_id"}:
+        lists = lists * len(run[name].cat.categories) + run[name].cat.codes.to_numpy()
+    order = np.argsort(lists, kind="stable")
+    lists, rank = lists[order], run["rank"].to_numpy()[order]
+    if (wrong := np.flatnonzero((lists[1:] == lists[:-1]) & (rank[1:] <= rank[:-1]))).size:
+        row = order[wrong[0] + 1]
+        raise MemreproError(
+            f"{path}, row {row + 1}: the question {run['query_id'].iloc[row]!r} has the rank "
+            f"{run['rank'].iloc[row]} below {rank[wrong[0]]}: a list's rows must stand in order of "
+            "rank, each rank once; it was edited: make it again by `dvc repro`"
+        )

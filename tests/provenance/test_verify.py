@@ -126,6 +126,24 @@ def test_an_edited_ranking_is_found(copy):
         verify.check_recomputed("sample")
 
 
+def test_a_ranking_whose_rows_are_out_of_order_is_named(copy, monkeypatch):
+    """Its ranks are right: only what goes by the order of rows would say something else."""
+    monkeypatch.setattr(verify, "check_recomputed", lambda profile: 0)
+    monkeypatch.setattr(verify, "compare_with_committed", lambda profile: pd.DataFrame())
+    monkeypatch.setattr(verify, "_committed_manifest", lambda profile: known)
+    known = verify.manifest("sample")
+    path = paths.run("sample", "sample-dense-user")
+    run = pd.read_parquet(path)
+    run = run.iloc[[0, 1, 2, 7, 4, 5, 6, 3, *range(8, len(run))]].reset_index(drop=True)
+    write_table(path, run)
+    query, (rank, above) = run["query_id"][4], (run["rank"][4], run["rank"][3])
+    said = f"user.parquet, row 5: the question '{query}' has the rank {rank} below {above}: "
+    with pytest.raises(MemreproError, match=said):
+        verify.check("sample")
+    with pytest.raises(MemreproError, match=said):
+        verify.run("sample")
+
+
 def test_a_result_that_cannot_be_read_or_named_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
     folder = paths.results("sample")
