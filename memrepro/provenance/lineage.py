@@ -6,6 +6,7 @@ compares, so that a reader can check them with DVC alone.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -162,9 +163,19 @@ def parameters_hold(place: Place) -> bool | None:
         now = params_tree()
         for key in name.split("."):
             now = now.get(key, {}) if isinstance(now, dict) else {}
-        if now != recorded:
+        if now != _read_by_dvc(recorded):
             return False
     return True
+
+
+def _read_by_dvc(value: Any) -> Any:
+    """A value of dvc.lock as DVC has written it: 1e-05, which PyYAML takes for a text."""
+    if isinstance(value, dict):
+        return {name: _read_by_dvc(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_read_by_dvc(one) for one in value]
+    is_number = isinstance(value, str) and re.fullmatch(r"-?\d+e[-+]?\d+", value)
+    return float(value) if is_number else value
 
 
 def model(encoder: str) -> dict[str, Any]:

@@ -132,7 +132,7 @@ def is_tidy(path: Path) -> bool:
     """Whether a file is a table of cells, each with a verdict."""
     if path.suffix != ".csv" or not path.is_file():
         return False
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8", errors="replace") as file:  # a table may be damaged below
         return has_cells(file.readline().rstrip("\n").split(","))
 
 

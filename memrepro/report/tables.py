@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import Interval
 from memrepro.evaluate.comparison import Comparison
 from memrepro.files.atomic import read_table, write_table, write_text
@@ -155,7 +156,7 @@ def wide(cells: pd.DataFrame) -> pd.DataFrame:
     shared = _shared_verdict(cells)
     for row, column, reproduced, reported, verdict in zip(*said, strict=True):
         if column in rows[row]:
-            raise ValueError(f"two cells of a table stand at {row!r}, {column!r}")
+            raise MemreproError(f"two cells of a table stand at {row!r}, {column!r}")
         rows[row][column] = _text(reproduced, reported, "" if shared else verdict)
     texts = [[row.get(column, "") for column in columns] for row in rows.values()]
     return pd.DataFrame(texts, index=list(rows), columns=columns, dtype="str")

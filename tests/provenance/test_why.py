@@ -108,6 +108,24 @@ def test_the_provenance_of_a_cell_by_hand(toy):
     assert [rival["difference"][key] for key in ("won", "lost", "tied")] == [1, 2, 2]
 
 
+def test_a_small_number_is_as_recorded_though_dvc_writes_it_without_a_point(toy):
+    (toy / "params.yaml").write_text("studies: {all: {k: 3, rates: [0.00001, {r: 1.0e-05}]}}")
+    lock = toy / "dvc.lock"
+    lock.write_text(lock.read_text().replace("k: 3", "k: 3\n          rates: [1e-05, {r: 1e-05}]"))
+    (place,) = cell("sample", "toyreport", "main", "row toy-a", "all")["places"]
+    assert place["parameters_as_recorded"] is True
+    lock.write_text(lock.read_text().replace("1e-05", "1e-04"))
+    (place,) = cell("sample", "toyreport", "main", "row toy-a", "all")["places"]
+    assert place["parameters_as_recorded"] is False
+
+
+def test_a_table_whose_bytes_are_no_text_is_named(toy):
+    path = tables.path_of("sample", "toyreport", "main")
+    path.write_bytes(path.read_bytes() + b"\xff")
+    with pytest.raises(MemreproError, match=r"main\.csv cannot be read as a table"):
+        tables.parse("toyreport:main:row toy-a:all")
+
+
 def test_no_text_of_a_data_set_is_in_the_provenance_of_a_cell(toy):
     text = json.dumps(cell("sample", "toyreport", "main", "row toy-b", "gain"))
     assert "where is" not in text

@@ -2,6 +2,9 @@
 
 from math import nan
 
+import pytest
+
+from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import Interval
 from memrepro.evaluate.comparison import Comparison
 from memrepro.files.atomic import read_table
@@ -9,6 +12,7 @@ from memrepro.report.tables import (
     COLUMNS,
     COMPARED,
     Cell,
+    cell_frame,
     read_cells,
     show,
     wide,
@@ -65,3 +69,10 @@ def test_a_comparison_is_read_as_it_was_written(tmp_path):
     assert (one.comparison, one.reproduced) == (found, str(found))
     assert (other.comparison.as_dict(), plain) == (alone.as_dict(), cells[2])
     assert tuple(read_table(tmp_path / "t.csv").columns) == (*COLUMNS, *COMPARED)
+
+
+def test_two_cells_of_one_place_are_refused_in_a_sentence():
+    with pytest.raises(
+        MemreproError, match=r"two cells of a table stand at 'a_b & c', 'R@5 Basic'"
+    ):
+        wide(cell_frame([*CELLS, CELLS[-1]]))
