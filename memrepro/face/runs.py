@@ -20,6 +20,7 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.outside.forms import Row, id_of
 from memrepro.outside.runs import Docs, check_rows, docs_of
+from memrepro.report.runs import check_order
 from memrepro.study.evaluation import Gold, each_protocol, read_gold
 from memrepro.study.groups import groups_of_questions
 from memrepro.study.plan import Plan, Protocol
@@ -282,11 +283,9 @@ def _committed(name: str, plan: Plan) -> dict[str, Run]:
     """Setting → run of an experiment; '' → the one of no sweep."""
     one = plan.experiment(name)
     path = paths.run(one.profile, name, one.study)
-    if not path.is_file():
-        raise MemreproError(
-            f"{name} has not been run: {path} is missing; `memrepro repro {one.profile}` makes it"
-        )
-    table, judging = read_table(path), committed_judging(one.dataset, plan)
+    columns = [*(["setting"] if one.vary else []), *COLUMNS]
+    table, judging = read_table(path, columns=columns), committed_judging(one.dataset, plan)
+    check_order(path, table)
     folder = paths.trace(one.profile, name, one.study) if one.traced else None
     found = {}
     for setting, variant in one.variants().items():

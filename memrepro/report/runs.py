@@ -11,7 +11,7 @@ import pandas as pd
 from memrepro.core.ranking import COLUMNS
 from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import Comparison, Groups
-from memrepro.evaluate.metrics import METRICS
+from memrepro.evaluate.metrics import METRICS, coded
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.profile import EVIDENCE, Metrics, compare_values, evidence_fields, of_kind
@@ -147,7 +147,7 @@ def check_order(path: Path, run: pd.DataFrame) -> None:
 
     Args:
         path: that it is from.
-        run: its rows, the ids as categories.
+        run: its rows; fastest where the ids are categories.
 
     Raises:
         MemreproError: naming the first row of which that is so.
@@ -156,7 +156,8 @@ def check_order(path: Path, run: pd.DataFrame) -> None:
         return
     lists = np.zeros(len(run), np.int64)
     for name in {*run} & {"setting", "query_id"}:
-        lists = lists * len(run[name].cat.categories) + run[name].cat.codes.to_numpy()
+        codes, known = coded(run[name])
+        lists = lists * len(known) + codes
     order = np.argsort(lists, kind="stable")
     lists, rank = lists[order], run["rank"].to_numpy()[order]
     if (wrong := np.flatnonzero((lists[1:] == lists[:-1]) & (rank[1:] <= rank[:-1]))).size:

@@ -132,8 +132,15 @@ def has_cells(columns: Iterable[str]) -> bool:
 
 
 def read_cells(path: Path) -> list[Cell]:
-    """The cells of a written table, `reproduced` their text."""
-    return [cell_of(line) for line in read_table(path).to_dict("records")]
+    """The cells of a written table, `reproduced` their text.
+
+    Raises:
+        MemreproError: if a count or a comparison in it is none.
+    """
+    try:
+        return [cell_of(line) for line in read_table(path).to_dict("records")]
+    except (ValueError, KeyError, TypeError) as error:
+        raise MemreproError(f"{path} cannot be read as cells ({error}): it was edited") from error
 
 
 def cell_of(line: Mapping[Any, Any]) -> Cell:

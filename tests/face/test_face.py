@@ -191,3 +191,18 @@ def test_outside_a_repository_one_sentence_says_what_is_missing(call, tmp_path, 
     monkeypatch.chdir(tmp_path)
     with pytest.raises(MemreproError, match="reads the committed results, which the installed"):
         call()
+
+
+@pytest.mark.parametrize(
+    ("edited", "said"),
+    [
+        (lambda run: run.drop(columns="rank"), "it has no column 'rank'"),
+        (lambda run: run.iloc[::-1], "row 2: the question .* has the rank .* below"),
+    ],
+)
+def test_an_edited_ranking_is_named(edited, said, tmp_path, monkeypatch):
+    path = tmp_path / "run.parquet"
+    edited(mr.run(RUN).ranking).to_parquet(path, index=False)
+    monkeypatch.setattr("memrepro.files.paths.run", lambda *_: path)
+    with pytest.raises(MemreproError, match=rf"run\.parquet.*{said}"):
+        mr.run(RUN)

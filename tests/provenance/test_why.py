@@ -119,10 +119,14 @@ def test_a_small_number_is_as_recorded_though_dvc_writes_it_without_a_point(toy)
     assert place["parameters_as_recorded"] is False
 
 
-def test_a_table_whose_bytes_are_no_text_is_named(toy):
+@pytest.mark.parametrize(
+    ("edited", "what"),
+    [(lambda raw: raw + b"\xff", "a table"), (lambda raw: raw.replace(b",5,", b",many,"), "cells")],
+)
+def test_a_damaged_table_is_named(toy, edited, what):
     path = tables.path_of("sample", "toyreport", "main")
-    path.write_bytes(path.read_bytes() + b"\xff")
-    with pytest.raises(MemreproError, match=r"main\.csv cannot be read as a table"):
+    path.write_bytes(edited(path.read_bytes()))
+    with pytest.raises(MemreproError, match=rf"main\.csv cannot be read as {what} "):
         tables.parse("toyreport:main:row toy-a:all")
 
 
