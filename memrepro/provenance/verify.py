@@ -73,7 +73,10 @@ def _texts_of(path: Path) -> list[str]:
     """The columns of a parquet file that hold texts."""
     if path.suffix != ".parquet":
         return []
-    schema = pq.read_schema(path)
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, ValueError):
+        return []  # who reads it says what is wrong
     kinds = (pa.types.is_string, pa.types.is_large_string)
     return [field.name for field in schema if any(kind(field.type) for kind in kinds)]
 

@@ -150,10 +150,16 @@ def check_order(path: Path, run: pd.DataFrame) -> None:
         run: its rows; fastest where the ids are categories.
 
     Raises:
-        MemreproError: naming the first row of which that is so.
+        MemreproError: naming the first row of which that is so; or for ids that are numbers.
     """
     if {*run} - {"setting"} != {*COLUMNS}:
         return
+    numbers = {name for name in run if pd.api.types.is_integer_dtype(run[name])}
+    if numbers != {"rank"}:
+        raise MemreproError(
+            f"{path}: its whole numbers are {', '.join(sorted(numbers)) or 'none'}, and must be "
+            "rank: it was edited; make it again by `dvc repro`"
+        )
     lists = np.zeros(len(run), np.int64)
     for name in {*run} & {"setting", "query_id"}:
         codes, known = coded(run[name])

@@ -197,6 +197,7 @@ def test_outside_a_repository_one_sentence_says_what_is_missing(call, tmp_path, 
     ("edited", "said"),
     [
         (lambda run: run.drop(columns="rank"), "it has no column 'rank'"),
+        (lambda run: run.assign(query_id=1), "whole numbers are query_id, rank, and must be rank"),
         (lambda run: run.iloc[::-1], "row 2: the question .* has the rank .* below"),
     ],
 )

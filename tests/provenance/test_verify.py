@@ -142,6 +142,9 @@ def test_a_ranking_whose_rows_are_out_of_order_is_named(copy, monkeypatch):
         verify.check("sample")
     with pytest.raises(MemreproError, match=said):
         verify.run("sample")
+    path.write_bytes(path.read_bytes()[:2000])
+    with pytest.raises(MemreproError, match=r"user\.parquet cannot be read as a table"):
+        verify.check("sample")
 
 
 def test_a_result_that_cannot_be_read_or_named_is_named(tmp_path, monkeypatch):
