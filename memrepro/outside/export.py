@@ -7,7 +7,9 @@ Texts come from the prepared data on this machine and stay there.
 
 import json
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from memrepro.core.memory import Dataset, Memory, Parts, Turn
@@ -77,7 +79,7 @@ def export_data(
         raise MemreproError(f"{folder} is not empty: name a new folder")
     counts = dict.fromkeys(("memories", "docs", "questions", "questions with gold"), 0)
     names = ["memory\tfolder"]
-    with bar(len(found.memories), f"export {called}", "memory") as progress:
+    with bar(len(found.memories), f"export {called}", "memory") as progress, _or_nothing(folder):
         for number, memory in enumerate(found.memories.values(), start=1):
             name = f"{number:03d}-{re.sub(r'[^A-Za-z0-9._-]', '_', memory.memory_id)[:40]}"
             names.append(f"{memory.memory_id}\t{name}")
@@ -108,10 +110,20 @@ def export_data(
             for key, n in zip(counts, (1, len(docs), len(asked), with_gold), strict=True):
                 counts[key] += n
             progress.update()
-    told = ", ".join(f"{n:,} {what}" for what, n in counts.items()) + "."
-    _write(folder, {"memories.tsv": names})
-    write_text(folder / "README.md", _ABOUT.format(dataset=called, level=level, counts=told))
+        told = ", ".join(f"{n:,} {what}" for what, n in counts.items()) + "."
+        _write(folder, {"memories.tsv": names})
+        write_text(folder / "README.md", _ABOUT.format(dataset=called, level=level, counts=told))
     return counts
+
+
+@contextmanager
+def _or_nothing(folder: Path) -> Iterator[None]:
+    """A new folder is whole, or gone, so that the same command can be run again."""
+    try:
+        yield
+    except BaseException:  # a full disk, or Ctrl-C
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _docs(memory: Memory, level: str) -> Iterator[tuple[str, str, str]]:

@@ -91,10 +91,10 @@ def check_folder(folder: Path) -> None:
 def write(scored: Scored, folder: Path) -> Path:
     """Write values, beside, questions, each_question, kinds and problems (csv), `index.html`."""
     tables = {
+        "each_question": scored.each,  # by which `check_folder` knows a folder that was begun
         "values": scored.values,
         "beside": scored.beside,
         "questions": scored.questions,
-        "each_question": scored.each,
         "kinds": scored.kinds,
         "problems": pd.DataFrame(
             [

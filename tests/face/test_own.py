@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -211,6 +212,12 @@ def test_the_whole_session_from_an_empty_folder(hashed, capsys):
     assert "bought a thing0x4" in page  # a question that worse loses
     assert re.search(r"not found by worse, place \d by plain hybrid", page)
     assert {"mine", "worse"} < set(pd.read_csv(trial / "methods.csv")["row"])
+    # What a full disk cut short can be run again.
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(ZeroDivisionError):
+        patched.setattr("memrepro.face.trial.files.write_method", lambda *_: 1 / 0)
+        main([*run, "--out", "cut"])
+    assert main([*run, "--out", "cut"]) == 0
+    shutil.rmtree("cut")
     capsys.readouterr()
     score = ["score", "mine.trec", "--dataset", "trial", "--k", "3"]
     assert main([*score, "--fail-below", "recall_all@3=0.99"]) == 0

@@ -9,6 +9,7 @@ from memrepro.core.memory import Memory, Piece, Query, Round
 from memrepro.core.prepared import save, save_qrels
 from memrepro.errors import MemreproError
 from memrepro.files import paths
+from memrepro.files.atomic import write_text
 from memrepro.outside.export import export
 from memrepro.study.params import load_plan
 
@@ -53,6 +54,21 @@ def test_each_memory_is_a_folder_that_ir_measures_reads(prepared, tmp_path):
     rows = (folder / "qrels" / "test.tsv").read_text().splitlines()
     assert rows == ["query-id\tcorpus-id\tscore", "q-a/b\ta/b2\t1", "q-a/b\ta/b1\t1"]
     assert "a/b\t001-a_b" in (tmp_path / "out" / "memories.tsv").read_text()
+
+
+def test_what_was_stopped_can_be_run_again(prepared, tmp_path, monkeypatch):
+    written = []
+
+    def stopped(path, text):
+        if len(written) == 7:
+            raise KeyboardInterrupt
+        written.append(path)
+        write_text(path, text)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("memrepro.outside.export.write_text", stopped)
+        export("sample", tmp_path / "out", prepared)
+    assert export("sample", tmp_path / "out", prepared)["memories"] == 2
 
 
 def test_docs_are_of_the_level(prepared, tmp_path):

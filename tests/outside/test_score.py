@@ -238,6 +238,15 @@ def test_what_is_wrong_is_named_and_counted(plan, ours, tmp_path, capsys, monkey
     # What it wrote itself is written anew, and no file of another.
     command = ["score", str(path), "--dataset", "sample", "--output"]
     assert main([*command, str(tmp_path / "o")]) == 1
+    # So is what a full disk cut short.
+    cut, write = tmp_path / "cut", page.write_table
+    with monkeypatch.context() as patched:
+        patched.setattr(page, "write_table", lambda *a: 1 / 0 if cut.exists() else write(*a))
+        with pytest.raises(ZeroDivisionError):
+            main([*command, str(cut)])
+    assert main([*command, str(cut)]) == 1
+    assert (cut / "index.html").is_file()
+    capsys.readouterr()
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "values.csv").write_text("mine")
     assert main([*command, str(tmp_path / "own")]) == 1

@@ -17,6 +17,7 @@ from memrepro.face.trial.page import page_of
 from memrepro.files.atomic import read_table, read_yaml, sha256, write_table, write_text
 
 TRIAL, RESULTS, BEST, PAGE = "trial.yaml", "results.csv", "best.yaml", "index.html"
+RANKINGS = "rankings.parquet"
 
 
 class Source(NamedTuple):
@@ -49,17 +50,8 @@ def write_trial(trial: Trial, folder: Path, source: Source | None = None) -> Pat
         source: files; without them (rows) `score` cannot take the folder for a data set.
     """
     check_folder(folder)
-    rankings = [
-        one.ranking[["query_id", "doc_id", "rank"]].assign(row=one.name) for one in trial.outcomes
-    ]
-    write_table(folder / "rankings.parquet", pd.concat(rankings, ignore_index=True))
-    write_table(folder / RESULTS, _results(trial))
-    write_table(folder / "methods.csv", _methods(trial).round(6))
-    items = [(kind, one) for kind, some in trial.data.noticed.items() for one in some]
-    write_table(folder / "noticed.csv", pd.DataFrame(items, columns=["what", "item"]))
-    best = trial.best
-    assert best.saved is not None  # the baseline has one
-    write_method(folder / BEST, best.saved, _about_best(trial))
+    # The mark of a trial's folder comes first, so that one that a full disk ended can be run again.
+    (folder / RANKINGS).unlink(missing_ok=True)
     told: dict[str, Any] = {
         "metric": trial.metric, "level": trial.level, "encoder": trial.encoder,
         "left out": list(trial.left_out), "made questions": trial.is_made,
@@ -67,6 +59,17 @@ def write_trial(trial: Trial, folder: Path, source: Source | None = None) -> Pat
     if source is not None:
         told |= source._asdict() | {"sha256": source.digests()}
     write_text(folder / TRIAL, yaml.safe_dump(told, sort_keys=False, allow_unicode=True))
+    rankings = [
+        one.ranking[["query_id", "doc_id", "rank"]].assign(row=one.name) for one in trial.outcomes
+    ]
+    write_table(folder / RANKINGS, pd.concat(rankings, ignore_index=True))
+    write_table(folder / RESULTS, _results(trial))
+    write_table(folder / "methods.csv", _methods(trial).round(6))
+    items = [(kind, one) for kind, some in trial.data.noticed.items() for one in some]
+    write_table(folder / "noticed.csv", pd.DataFrame(items, columns=["what", "item"]))
+    best = trial.best
+    assert best.saved is not None  # the baseline has one
+    write_method(folder / BEST, best.saved, _about_best(trial))
     write_text(folder / PAGE, page_of(trial))
     return folder / PAGE
 
@@ -104,7 +107,7 @@ def read_source(folder: Path) -> tuple[Conversations, Mapping[str, Any]]:
 
 def read_rankings(folder: Path) -> dict[str, pd.DataFrame]:
     """Row → its ranking, `query_id, doc_id, rank`, of a trial's folder."""
-    table = read_table(folder / "rankings.parquet")
+    table = read_table(folder / RANKINGS)
     return {str(name): one.drop(columns="row") for name, one in table.groupby("row", sort=False)}
 
 
