@@ -45,8 +45,9 @@ def print_text(text: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """JSON, indented, in ASCII."""
-    print(json.dumps(value, indent=1, default=str))
+    """JSON, indented, in ASCII; null for NaN and infinity, which JSON does not have."""
+    plain = json.loads(json.dumps(value, default=str), parse_constant=lambda _: None)
+    print(json.dumps(plain, indent=1))
 
 
 def warn(text: str) -> None:

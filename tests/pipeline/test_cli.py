@@ -12,10 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import MagicMock, Mock
 
+import pandas as pd
 import pytest
 
 from memrepro.errors import MemreproError
 from memrepro.pipeline import cli, dvc
+from memrepro.pipeline.printing import print_table
 from memrepro.study import params
 
 
@@ -35,6 +37,12 @@ def test_an_error_is_one_sentence_and_status_one(capsys):
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == "memrepro: -p experiment: a parameter is given as name=value\n"
+
+
+def test_what_is_no_number_is_null_in_json(capsys):
+    print_table(pd.DataFrame({"low": [float("nan")], "least": [float("inf")], "n": [3]}), True)
+    said = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert said == [{"low": None, "least": None, "n": 3}]
 
 
 @pytest.mark.parametrize("command", ["audit NAME", "score NAME --qrels NAME", "try NAME"])
