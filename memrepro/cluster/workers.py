@@ -2,8 +2,8 @@
 
 `$MEMREPRO_CLUSTER` is the cluster's address (`host:port`), which `memrepro repro --cluster` sets
 for its stages; without it no item leaves this machine. A worker makes its tools once, from a
-function that it imports; one that dies is started again by Ray and does its items again, so that no
-more is lost than what it had in hand. Only this process writes what is kept.
+function that it imports; one that dies is started again by Ray and does its items again, a few
+times, so that no more is lost than what it had in hand. Only this process writes what is kept.
 """
 
 import hashlib
@@ -26,6 +26,8 @@ VARIABLE = "MEMREPRO_CLUSTER"
 _PORT_SECONDS, _RAY_SECONDS = 10, 60
 # How long all workers may take to start.
 _START_SECONDS = 600
+# How often a batch is done again whose worker died of it, perhaps, as where memory is short.
+_RETRIES = 3
 # Items to a worker at once, where one item is little work.
 _CHUNK = 16
 
@@ -131,11 +133,12 @@ class Workers(Generic[Item, Result]):
         if not self._actors:
             _ALIVE.append(self)
             on, number = self._resource
-            kind = self._ray.remote(max_restarts=-1, max_task_retries=-1)(_Worker)
+            kind = self._ray.remote(max_restarts=-1, max_task_retries=_RETRIES)(_Worker)
             placed = kind.options(num_gpus=1) if on == "GPU" else kind.options(num_cpus=1)
             self._actors = [placed.remote(self._make) for _ in range(number)]
             digests = [actor.code.remote() for actor in self._actors]
             if set(self._asked(digests, _START_SECONDS)) != {code()}:
+                self._actors = []
                 raise MemreproError(
                     f"a machine of the cluster {address()!r} has other files of memrepro than this "
                     "one: bring all of them to one commit, with the same changes"
@@ -145,6 +148,13 @@ class Workers(Generic[Item, Result]):
     def _asked(self, handles: Sequence[Any], seconds: float | None = None) -> list[Any]:
         try:
             return list(self._ray.get(list(handles), timeout=seconds))
+        except self._ray.exceptions.RayActorError as error:
+            raise MemreproError(
+                f"the cluster {address()!r} failed: it is lost, or a worker died of one batch "
+                f"{_RETRIES + 1} times: see that the memory of its machine suffices for one "
+                "worker a core (`ray start --num-cpus=N` offers fewer) and run the same command "
+                "again; what was done is kept"
+            ) from error
         except self._ray.exceptions.RayError as error:
             # What the worker raised itself, without Ray's account of where.
             if isinstance(cause := getattr(error, "cause", None), MemreproError):

@@ -33,6 +33,11 @@ class Logged(HashEncoder):
         return super().encode(texts, role)
 
 
+def deadly():
+    """Does its items, but for one that ends its process each time, as the lack of memory does."""
+    return lambda item: os.kill(os.getpid(), 9) if item == "too large" else item
+
+
 class Parrot:
     """A backend that says again what it was asked, and with how many others."""
 

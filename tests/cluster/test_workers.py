@@ -26,7 +26,7 @@ from memrepro.llm.recorded import Recording
 from memrepro.llm.records import AnswerStore
 from memrepro.llm.shared_out import SharedOut
 from memrepro.text.sources import by_nlp
-from tests.cluster.made import IDENTITY, Logged, Parrot
+from tests.cluster.made import IDENTITY, Logged, Parrot, deadly
 
 BATCH, WORKERS = 4, 2
 
@@ -165,10 +165,20 @@ def test_what_a_worker_says_is_said_and_the_batches_before_it_are_kept(one_worke
 
 
 @pytest.mark.slow
+def test_an_item_that_kills_each_worker_ends_the_work(one_worker):
+    found = Workers(deadly, gpus=False).stream(["small", "too large", "small"])
+    assert next(found) == ("small", "small")
+    with pytest.raises(MemreproError, match="a worker died of one batch 4 times: see that the mem"):
+        next(found)
+
+
+@pytest.mark.slow
 def test_machines_with_other_code_are_refused(one_worker, monkeypatch):
     monkeypatch.setattr(workers, "code", lambda: "another commit")
-    with pytest.raises(MemreproError, match="has other files of memrepro") as error:
-        Workers(HashEncoder, gpus=False).each(None)
+    refused = Workers(HashEncoder, gpus=False)
+    for _ in range(2):  # who asks again is not let in
+        with pytest.raises(MemreproError, match="has other files of memrepro") as error:
+            refused.each(None)
     assert len(str(error.value)) <= 400
 
 
