@@ -154,7 +154,7 @@ def check_order(path: Path, run: pd.DataFrame) -> None:
     """
     if {*run} - {"setting"} != {*COLUMNS}:
         return
-    numbers = {name for name in run if pd.api.types.is_integer_dtype(run[name])}
+    numbers = {str(name) for name in run if pd.api.types.is_integer_dtype(run[name])}
     if numbers != {"rank"}:
         raise MemreproError(
             f"{path}: its whole numbers are {', '.join(sorted(numbers)) or 'none'}, and must be "
