@@ -26,6 +26,7 @@ _SPREAD = re.compile(r"\b(?:s\.?d|s\.?e|std|p|ci|error|variance|range|min|max)\b
 _BETWEEN = 3  # places whose mean lies between its parts, from which on one is told that does not
 _FAR = 4
 _TELLING = 2  # sums that hold, from which on a name is believed
+_PLAINLY = 4  # places whose overall is the plain mean, from which on the one that is not is told
 _PERCENT = re.compile(
     r"%|percent|\bpct\b|\brate\b|\bshare\b|ratio|\bmean\b|\bavg|average|median", re.I
 )
@@ -61,8 +62,8 @@ def columns(table: Table) -> Iterator[Finding]:
         if column in table.reading.get("whole", {}) or is_matrix(table):
             continue
         sized = any(table.size(row, column) for row in table.rows)
-        few = not sized and len(table.rows) <= len(parts)
-        tried = [scores.get(column, []), parts if column not in shares or few else []]
+        plain = not sized and (len(table.rows) <= len(parts) or _AVERAGED.search(column))
+        tried = [scores.get(column, []), parts if column not in shares or plain else []]
         how = "sum" if _ADDED.search(column) else "mean"
         made = [_Made(column, how, one, False) for one in tried if len(one) > 1]
         places = [(one, _places(one, {
@@ -148,7 +149,8 @@ def _added(
         if outside and not one.inside:
             expected = f"a value between the least and the most of its parts, about {one.expected}"
             why, level = f"a mean lies between its parts, as {n - 1} of {n} {along} do", LIKELY
-        if level == LIKELY and made.how == "mean" and not _AVERAGED.search(made.name):
+        alone = good == n - 1 >= _PLAINLY and chance <= CHANCE**2
+        if level == LIKELY and made.how == "mean" and not (alone or _AVERAGED.search(made.name)):
             level = WEAK  # an overall may be weighted, or be a sum in some places
         if level and not one.holds:
             yield Finding(
