@@ -98,6 +98,7 @@ class _Place(NamedTuple):
     expected: str
     holds: bool
     inside: bool
+    all_shown: bool  # whether each of its parts prints a number
     chance: float  # that it is that, whatever it is
     off: float  # how far from it
 
@@ -129,7 +130,9 @@ def _places(
         chance = min(1.0, open_ / width if width else 1.0)
         expected = f"{(low + high) / 2:g}"
         off = abs(float(target.value) - (low + high) / 2)
-        found.append(_Place(f"{row}, {column}", shown, expected, holds, inside, chance, off))
+        every = len(numbers) == len(parts)
+        where = f"{row}, {column}"
+        found.append(_Place(where, shown, expected, holds, inside, every, chance, off))
     return found
 
 
@@ -152,6 +155,8 @@ def _added(
         alone = good == n - 1 >= _PLAINLY and chance <= CHANCE**2
         if level == LIKELY and made.how == "mean" and not (alone or _AVERAGED.search(made.name)):
             level = WEAK  # an overall may be weighted, or be a sum in some places
+        if level == LIKELY and made.how == "mean" and not one.all_shown:
+            level = WEAK  # it may be of what is not shown too
         if level and not one.holds:
             yield Finding(
                 table.document, table.name, f"{made.how} of {of}", one.where, one.shown, expected,
