@@ -27,6 +27,12 @@ SHAPES = {
     "a triangle below a first row without numbers": (
         ".tex", tex(r"\toprule & 1 & 2 \\ \midrule 1. Age & & \\ 2. Size & .22 & \\ 3. Words & .21 & .63 \\"),
         ["1", "2"], {"2. Size": ["0.22", ""], "3. Words": ["0.21", "0.63"]}),
+    "an n of each block": (
+        ".tex", tex(HEADS + r"BM25 & 0.41 & 0.28 \\ n & 84 & 84 \\ Ours & 0.57 & 0.45 \\ n & 29 & 29 \\"),
+        ACC, {"BM25": ["0.41", "0.28"], "n": ["84", "84"], "Ours": ["0.57", "0.45"], "n (2)": ["29", "29"]}),
+    "a glossary's name without braces": (
+        ".tex", r"\newglossaryentry{ir}{ name=BM25, description={A rank} }" + tex(HEADS + BODY.replace("BM25", r"\gls{ir}")),
+        ACC, PLAIN),
     "a column that prints nothing": (
         ".tex", tex(r"\toprule Part & Min. & Typ. & Unit \\ \midrule Range & & 48 & m \\ Offset & & 0.6 & s \\", "lccl"),
         ["Min.", "Typ.", "Unit"], {"Range": ["", "48", "m"], "Offset": ["", "0.6", "s"]}),

@@ -179,7 +179,9 @@ def entry_of(
             sizes[column] = _int(found[1])
     # Beside counts alone, a row n is a count as they are.
     counts = all(re.fullmatch(r"[\d,]*", cell.text) for row in named.values() for cell in row)
-    for name in [name for name in named if _SIZES_ROW.fullmatch(name) and not counts]:
+    # One that stands again is of its part of the table alone.
+    own = [n for n in named if _SIZES_ROW.fullmatch(n) and f"{n} (2)" not in named]
+    for name in own if not counts else []:
         shown = {c: cell.text for c, cell in zip(columns, named[name], strict=True)}
         if all(text.replace(",", "").isdigit() for text in shown.values() if text):
             sizes |= {c: _int(text) for c, text in shown.items() if text}
