@@ -23,6 +23,11 @@ _OF_ALL = re.compile(
 _UNIT = re.compile(r"\((ms|µs|s|sec|min|h|hours?|days?|[kKMG]?B|[kKMG]iB|J|W|[€$]|USD|kg)\)$")
 _SEVERAL = re.compile(r"\d\s*/\s*\d+\s*/")
 _SPREAD = re.compile(r"\b(?:s\.?d|s\.?e|std|p|ci|error|variance|range|min|max)\b", re.I)
+_RELATIVE = re.compile(
+    r"(?:Δ|(?:change|gain|impr\w*|reduction|increase|decrease|drop|diff\w*)\b)[^,]*%"
+    r"|\bratio\b|\brelative\b|speed-?up",
+    re.I,
+)
 _BETWEEN = 3  # places whose mean lies between its parts, from which on one is told that does not
 _FAR = 4
 _TELLING = 2  # sums that hold, from which on a name is believed
@@ -112,6 +117,9 @@ def _places(
         # Of '7/22/10' none is a part.
         numbers = [n for cell in parts if not _SEVERAL.search(cell) and (n := parse(cell))]
         if not (target := parse(shown)) or len(numbers) < 2:
+            continue
+        # Of averages a change in percent is that of the averages.
+        if not made.stated and _RELATIVE.search(column):
             continue
         # A total is of counts: percentages and means do not add up.
         if (
