@@ -87,6 +87,8 @@ def relations(table: Table) -> Iterator[tuple[str, list[tuple[str, str]], tuple[
                     whole = grid[at(target, place)]
                     if whole is None or any(v is None for v in values):
                         continue
+                    if not any(v[0] for v in (*values, whole)):
+                        continue  # 0 − 0 = 0 holds of any three lines
                     made.append((place, _agrees(kind, values, whole)))
                 good = [place for place, ok in made if ok]
                 if len(good) >= 3 and len(good) >= 0.8 * len(made):

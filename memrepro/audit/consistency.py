@@ -70,6 +70,7 @@ OF_TABLE: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "marked significant": marks.significant,
     "mean and deviation": grim.grimmer,
     "value in its interval": intervals.inside,
+    "ends of an interval": intervals.between,
     "interval and n": intervals.widths,
 }
 # The same, of the table as printed: what is no share of questions.

@@ -409,6 +409,20 @@ def test_of_more_rows_than_every_two_of_are_compared_the_user_is_told():
     assert [f for f in report.findings if f.where == "not checked"] == []
 
 
+def test_an_average_that_is_of_more_or_of_averages():
+    rows = {
+        "a": ["0.240", "0.255", "+6.3", "0.37", "0.6", "1.6"],
+        "b": ["0.225", "0.285", "+26.7", "0.31", "0.8", "2.8"],
+        "c": ["0.300", "0.380", "+26.7", "0.14", "0.1", "4.1"],
+        "d": ["0.365", "0.375", "+2.7", "-", "0.4", "3.4"],
+        "Average": ["0.283", "0.324", "+14.5", "0.33", "0.475", "2.975"],
+    }
+    columns = ["Before", "After", "Change (%)", "Random", "Cost", "Size"]
+    assert not failing(columns, rows)
+    rows["Average"][1], rows["Average"][3] = "0.342", "0.27"
+    assert ("mean of rows", "Average, After", LIKELY) in failing(columns, rows)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -422,6 +436,10 @@ def test_of_more_rows_than_every_two_of_are_compared_the_user_is_told():
         "We set p = .9 and F(1) = 3.",
         "Bonferroni-corrected, t(40) = 2.30, p = .081",
         "one-tailed tests: t(28) = 2.20, p = .018",
+        "The medians differ (U = 21.0, Z = 1.79, p = 0.048).",
+        "They differ, t(21) = -3.091, p = 0.017. "
+        + 60 * "So they do. "
+        + "All were Benjamini-Hochberg-corrected.",
         "of three studies, with few degrees of freedom, t = -6.604, p = .008",
         r"\begin{comment} t(28) = 2.20, p = .9 \end{comment}",
     ],

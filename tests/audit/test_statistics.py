@@ -3,14 +3,14 @@
 import pytest
 
 from memrepro.audit import audit_tables
-from memrepro.audit.finding import TELLS
+from memrepro.audit.finding import LIKELY, TELLS, WEAK
 from memrepro.audit.rules.intervals import interval_of
 from memrepro.audit.rules.text.pvalues import p_values
 from memrepro.audit.rules.text.sentences import changes_in_words, shares_in_words
 
 
-def failing(columns, rows, **reading):
-    found = audit_tables({"t": {"columns": columns, "rows": rows, **reading}}).failing()
+def failing(columns, rows, level=WEAK, **reading):
+    found = audit_tables({"t": {"columns": columns, "rows": rows, **reading}}).failing(level)
     return [(f.rule, f.where) for f in found]
 
 
@@ -222,6 +222,82 @@ def test_an_average_of_scores_is_believed_where_most_rows_follow():
     assert failing(["BLEU de", "BLEU fr", "Average"], rows) == [("mean of columns", "c, Average")]
     rows["b"][2] = "17.2"
     assert not failing(["BLEU de", "BLEU fr", "Average"], rows)
+
+
+@pytest.mark.parametrize(
+    ("head", "wrong", "found"),
+    [
+        ("Avg.", "72.1", True),
+        ("Avg. (3) ↑", "72.1", True),
+        ("Overall", "72.1", True),
+        ("Avg.", "67.5", False),
+        ("Overall", "67.5", False),
+    ],
+)
+def test_an_average_of_scores_by_its_head(head, wrong, found):
+    rows = {
+        "a": ["61.2", "70.3", "55.4", "62.3"],
+        "b": ["58.7", "81.1", "47.9", "62.6"],
+        "c": ["66.6", "74.4", "59.8", "66.9"],
+        "d": ["72.3", "69.9", "60.3", wrong],
+        "e": ["49.1", "88.0", "51.6", "62.9"],
+    }
+    told = failing(["X", "Y", "Z", head], rows, LIKELY)
+    assert told == ([("mean of columns", f"d, {head}")] if found else [])
+
+
+def test_an_error_above_1_is_a_part_of_the_average_too():
+    rows = {
+        "a": ["0.353", "0.311", "0.468", "1.009", "0.535"],
+        "b": ["0.344", "0.283", "0.460", "0.819", "0.477"],
+        "c": ["0.355", "0.279", "0.465", "0.682", "0.445"],
+    }
+    assert not failing(["A", "B", "C", "D", "Avg."], rows, LIKELY)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"), [("95% CI lower", "95% CI upper"), ("CI, 2.5", "CI, 97.5")]
+)
+def test_the_ends_of_an_interval_in_columns_of_their_own(lower, upper):
+    rows = {
+        "a": ["0.75", "0.2", "0.57", "0.91"],
+        "b": ["-0.02", "0.1", "-0.17", "0.14"],
+        "c": ["0.26", "0.1", "0.25", "0.27"],
+        "d": ["0.60", "0.1", "-0.05", "0.12"],
+    }
+    told = [("value in its interval", "d, B")]
+    assert failing(["B", "SE", lower, upper], rows, LIKELY) == told
+    # Where two rows differ, it may be of something else.
+    rows["a"][0] = "0.17"
+    assert not failing(["B", "SE", lower, upper], rows)
+
+
+def test_a_difference_may_be_of_columns_under_other_heads():
+    columns = ["Main, Mean", "Main, SD", "Other, Mean", "Other, SD", "Means, Diff", "Means, t"]
+    rows = {
+        "a": ["0.81", "0.56", "0.90", "0.64", "-0.09", "-2.30"],
+        "b": ["5.22", "1.60", "4.95", "1.90", "0.27", "2.34"],
+        "c": ["72.51", "16.44", "76.67", "17.48", "-4.16", "-3.93"],
+        "d": ["18.21", "11.64", "19.96", "14.31", "1.25", "2.05"],
+        "e": ["9.78", "12.05", "11.69", "15.47", "-1.91", "-2.07"],
+    }
+    assert failing(columns, rows, LIKELY) == [("change of two", "d, Means, Diff")]
+
+
+def test_three_marks_at_one_end_of_several_rows_tell_of_the_fourth():
+    columns = ["h = 1", "h = 3", "h = 6", "h = 12"]
+    rows = {
+        "x": ["6.4", "12.8", "18.8", "26.6"],
+        "y": ["11.7", "13.9", "17.3", "23.7"],
+        "z": ["11.9", "14.0", "17.5", "23.9"],
+        "w": ["6.5", "13.8", "19.9", "30.9"],
+    }
+    bold = {"x": ["h = 1", "h = 3"], "y": ["h = 6"], "z": ["h = 12"]}
+    assert failing(columns, rows, LIKELY, bold=bold) == [("marked best", "z, h = 12")]
+    # Those of one row may be its own method's.
+    rows["x"][2] = "17.2"
+    bold = {"x": ["h = 1", "h = 3", "h = 6"], "z": ["h = 12"]}
+    assert not failing(columns, rows, LIKELY, bold=bold)
 
 
 def test_a_mean_of_other_weights_lies_between_its_parts():

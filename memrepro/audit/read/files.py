@@ -31,6 +31,7 @@ _HTML = (".html", ".htm", ".xhtml")
 _MOST_FILES = 5_000
 _CLASS = re.compile(r"^[^%\n]*\\documentclass", re.M)
 _BEGUN = re.compile(r"^[^%\n]*\\begin\s*\{document\}", re.M)
+_ENDED = re.compile(r"\\end\{document\}")
 
 
 def _reader(module: str) -> Any:
@@ -210,7 +211,10 @@ class _Reading:
             return list(paths)
         # A class may stand in a preamble of its own, which the file that begins includes.
         begun = [path for path in paths if _BEGUN.search(text_of_file(path))]
-        mains = begun or [path for path in paths if _CLASS.search(text_of_file(path))]
+        classes = [path for path in paths if _CLASS.search(text_of_file(path))]
+        # Or what begins is a title page without a class, which a file with one includes.
+        pages = classes and not any(map(_ENDED.search, map(text_of_file, begun)))
+        mains = classes if pages else begun or classes
         read: set[Path] = set()
         for path in mains:
             # Two papers in a folder, or a paper and its appendix, print things of their own.

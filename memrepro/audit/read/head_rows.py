@@ -90,7 +90,8 @@ def is_head_again(
     pairs = [k for k in range(1, len(rows))
              if all(_is_body(one, numeric) for one in rows[k - 1 : k + 1])]  # fmt: skip
     every = sum(k in ruled for k in pairs) > MOST * len(pairs)
-    return not every and any(k in ruled for k in range(i + 1, behind + 1))
+    unnamed = not row[0].text and len(set(words)) == len(numeric) > 2
+    return not every and (unnamed or any(k in ruled for k in range(i + 1, behind + 1)))
 
 
 def _is_body(row: Sequence[Cell], numeric: Sequence[int]) -> bool:

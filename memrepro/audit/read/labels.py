@@ -27,7 +27,7 @@ def labels_of(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[in
     named = [
         c for c in found
         if not (_is_ticked(body, c) or _is_measured(body, c))
-        and not (c and _is_in_part(body, c))
+        and not (c and (_is_in_part(body, c) or not any(row[c].text for row in body)))
     ]  # fmt: skip
     return named if named and tells_apart(body, named) else found
 

@@ -216,7 +216,9 @@ def _is_legend(row: Sequence[Cell]) -> bool:
     below = not row[0].text and len(row) > 2 and row[1].columns > 2 and not is_number(row[1].text)
     if below or _NOTED.fullmatch(row[0].text):
         return len(row) > 2 and all(cell.filled or not cell.text for cell in row[2:])
-    return bool(_LEGEND.search(row[0].text)) and not any(cell.text for cell in row[1:])
+    shown = dict.fromkeys(cell.text for cell in row if cell.text)
+    others = [text for text in shown if not _LEGEND.search(text)]
+    return len(others) < min(2, len(shown)) and not any(map(is_number, others))
 
 
 def _note(body: list[Sequence[Cell]]) -> tuple[str, list[Sequence[Cell]]]:

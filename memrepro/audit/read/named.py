@@ -13,6 +13,9 @@ _QUESTIONS = re.compile(
 )
 _SIZES_ROW = re.compile(r"#\s*(?:questions|queries|examples|samples)?|n|count|support|size", re.I)
 _OPEN = re.compile(r"(?:\s[+&x×]|,|\b(?:and|of|with))$")  # a name that goes on in the next line
+# A category that a regression leaves out, and no section.
+_OMITTED = re.compile(r"\((?:omit(?:ted)?|ref(?:erence)?|base)\.?(?: category| group)?\)\s*$", re.I)
+_COUNT = re.compile(r"(\d+)\. (?=\D)")
 _WHOLE = re.compile(r"total|sum|overall|all|average|avg\.?|mean", re.I)
 _LONGEST = 120  # characters of a name
 _NOTE = re.compile(r"\(.*\)")
@@ -39,7 +42,7 @@ def named_rows(
     firsts = [row[labels[0]].text for row in body if not is_section(row)] if labels else []
     every = firsts.count("") == 1  # each row has a first name, but for one of all of them
     numbers = all(is_number(row[c].text) for row in body for c in labels if row[c].text)
-    for row in body:
+    for row, below in zip(body, [*body[1:], ()], strict=True):
         texts = [cell.text for cell in row]
         # A number as wide as several columns is of each, a name that reaches into them of none.
         cells = [
@@ -65,6 +68,8 @@ def named_rows(
             and (full or not any(is_number(cell.text) for cell in cells))
         )
         wides = [c for c in shown if row[c].columns > 1 and re.match(r"[-+]?\d", row[c].text)]
+        if is_group and (_OMITTED.search(joined(texts)) or _is_counted_on(texts, below)):
+            continue
         if is_group and (wide or not second):
             if not wide and not _NOTE.fullmatch(joined(texts)):  # a note on the row above
                 # Two such rows, one below the other, name what follows together.
@@ -110,6 +115,12 @@ def named_rows(
         lines.append(cells)
         group, once = "" if once else group, False
     yield from zip(distinct(names), lines, strict=True)
+
+
+def _is_counted_on(texts: Sequence[str], below: Sequence[Cell]) -> bool:
+    """Whether a row's name has a number, '1. Age', and the next one that which follows."""
+    own, other = (_COUNT.match(joined(one)) for one in (texts, [cell.text for cell in below]))
+    return own is not None and other is not None and int(own[1]) + 1 == int(other[1])
 
 
 def _named_by_dash(cell: Cell, above: str) -> str:
@@ -168,7 +179,9 @@ def entry_of(
             sizes[column] = _int(found[1])
     # Beside counts alone, a row n is a count as they are.
     counts = all(re.fullmatch(r"[\d,]*", cell.text) for row in named.values() for cell in row)
-    for name in [name for name in named if _SIZES_ROW.fullmatch(name) and not counts]:
+    # One that stands again is of its part of the table alone.
+    own = [n for n in named if _SIZES_ROW.fullmatch(n) and f"{n} (2)" not in named]
+    for name in own if not counts else []:
         shown = {c: cell.text for c, cell in zip(columns, named[name], strict=True)}
         if all(text.replace(",", "").isdigit() for text in shown.values() if text):
             sizes |= {c: _int(text) for c, text in shown.items() if text}

@@ -315,8 +315,8 @@ def _define(text: str, made: Source) -> str:
     pieces, at = [], 0
     for word in _WORD.finditer(text):
         (said,), _ = arguments(text, word.end(), "{")
-        if word["entry"] and (name := re.search(r"name\s*=\s*", said)):
-            said = arguments(said, name.end(), "{")[0][0]
+        if word["entry"] and (name := re.search(r"name\s*=\s*([^,{}\n]*)", said)):
+            said = name[1].strip() or arguments(said, name.end(), "{")[0][0]
         made.words[word["short"] or word["entry"]] = said
     while found := _DEFINED.search(text, at):
         end = _definition(text, found, made)

@@ -23,7 +23,7 @@ from memrepro.audit.rules.evidence import (
 from memrepro.audit.tables import Table
 
 CHANGE = re.compile(
-    r"(?<![Σ∑]\|)Δ|\\Delta|(?<![A-Za-z])(?:diff(?:erence)?s?|gains?|impr(?:ovement)?s?|imp\.|changes?"
+    r"(?<![Σ∑]\|)Δ|\\Delta|(?<![A-Za-z])(?:diff(?:erence)?s?|gains?|impr(?:ove-?ment)?s?|imp\.|changes?"
     r"|delta|uplift"
     r"|drops?|decrease|increase|reduction|shifts?|gaps?|lifts?|(?:abs|rel)(?:olute|ative|\.)?)"
     r"(?![A-Za-z\d]|_(?:plus|and)_)",
@@ -124,7 +124,8 @@ def _candidates(
 ) -> Iterator[tuple[str, Sequence[Held]]]:
     """Differences, and relative ones, of every two lines; of a line and the best of the others."""
     if group := group_of(name):
-        others = [o for o in others if group_of(o) == group] or others
+        own = [o for o in others if group_of(o) == group]
+        others = own if len(own) > 1 else others
     # The nearest first, so that of two that explain as much the nearer is told.
     at = list(lines).index(name)
     near = sorted(others, key=lambda o: abs(list(lines).index(o) - at))[:_MOST]

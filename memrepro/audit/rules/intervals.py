@@ -8,6 +8,7 @@ from typing import NamedTuple
 from scipy import stats
 
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, WEAK, Finding
+from memrepro.audit.printed import parse
 from memrepro.audit.tables import Table
 
 _PLAIN = r"(?:\d+(?:\.\d+)?|\.\d+)"  # read in one way alone, however many digits there are
@@ -25,6 +26,9 @@ _RATIO = re.compile(
     r"\s+(?i:ratio)"
 )
 _LEVEL = 1.959964
+_LOWER = re.compile(r"\b(?:lower|low|LL|LB|2\.5)\b", re.I)
+_UPPER = re.compile(r"\b(?:upper|high|UL|UB|97\.5)\b", re.I)
+_ROWS = 3  # that hold their value, from which on one is told that does not
 _MANY = 20  # cells of one form that hold their value, from which on it is no guess
 
 
@@ -107,6 +111,43 @@ def inside(table: Table) -> Iterator[Finding]:
             "an interval has its value inside" + f", as {good} of {len(made)} have" * (not named),
             1,
         )  # fmt: skip
+
+
+def between(table: Table) -> Iterator[Finding]:
+    """The same where the ends are columns, 'CI lower' and 'CI upper', and the value one before.
+
+    Of which column they are, all rows but one must tell.
+    """
+    columns = table.columns
+    for at, column in enumerate(columns):
+        upper = next((c for c in columns if c != column and _as_upper(column, c)), "")
+        about = f"{column} {table.reading.get('caption', '')} {table.reading.get('note', '')}"
+        if not upper or not _NAMED.search(about):
+            continue
+        made: list[tuple[str, str, str, bool]] = []
+        for of in columns[:at]:
+            own = []
+            for row, cells in table.rows.items():
+                value, low, high = (parse(cells[c]) for c in (of, column, upper))
+                if value and low and high and low.value <= high.value:
+                    holds = low.low <= value.high and value.low <= high.high
+                    own.append((row, of, f"{low.value} to {high.value}", holds))
+            made = max(own, made, key=lambda one: sum(holds for *_, holds in one))
+        good = sum(holds for *_, holds in made)
+        for row, of, ends, holds in made:
+            if not holds and good == len(made) - 1 >= _ROWS:
+                yield Finding(
+                    table.document, table.name, "value in its interval", f"{row}, {of}",
+                    table.rows[row][of], f"a value from {ends}", table.rows[row][of], FAILS, LIKELY,
+                    f"{column} and {upper} have it between, as in {good} of {len(made)} rows", 1,
+                )  # fmt: skip
+
+
+def _as_upper(lower: str, upper: str) -> bool:
+    """Whether two heads are those of the ends of one interval."""
+    found = _LOWER.search(lower)
+    stems = (lower, upper) if not found else (_LOWER.sub("", lower), _UPPER.sub("", upper))
+    return bool(found and _UPPER.search(upper)) and stems[0] == stems[1]
 
 
 def widths(table: Table) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ _ROOM = 1.1
 _RIVALS = 3  # numbers of which one is the best
 _FEW = 8  # marks of which one may stand elsewhere
 _TELLING = 3  # columns whose marks agree, from which on a mark is read as the best
-_SURELY = 4  # from which on it is sure where no caption says so: chance has three of four
+_SURELY = 4  # from which on it is sure where no caption says so: one row may have three of four
 
 
 class _Mark(NamedTuple):
@@ -78,7 +78,9 @@ def best(table: Table) -> Iterator[Finding]:
             or (found is across[0] and _is_of_row_groups(table, found))
             or said is False
         )
-        needed = _TELLING if said else _SURELY
+        # Marks at one end of several rows are not those of one's own method.
+        spread = one_end and found is across[0] and len({m.row for m in good}) > 1
+        needed = _TELLING if said or spread else _SURELY
         for mark in found:
             if mark.end or mark.group:
                 continue

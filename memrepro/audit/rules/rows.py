@@ -23,9 +23,15 @@ _OF_ALL = re.compile(
 _UNIT = re.compile(r"\((ms|µs|s|sec|min|h|hours?|days?|[kKMG]?B|[kKMG]iB|J|W|[€$]|USD|kg)\)$")
 _SEVERAL = re.compile(r"\d\s*/\s*\d+\s*/")
 _SPREAD = re.compile(r"\b(?:s\.?d|s\.?e|std|p|ci|error|variance|range|min|max)\b", re.I)
+_RELATIVE = re.compile(
+    r"(?:Δ|(?:change|gain|impr\w*|reduction|increase|decrease|drop|diff\w*)\b)[^,]*%"
+    r"|\bratio\b|\brelative\b|speed-?up",
+    re.I,
+)
 _BETWEEN = 3  # places whose mean lies between its parts, from which on one is told that does not
 _FAR = 4
 _TELLING = 2  # sums that hold, from which on a name is believed
+_PLAINLY = 4  # places whose overall is the plain mean, from which on the one that is not is told
 _PERCENT = re.compile(
     r"%|percent|\bpct\b|\brate\b|\bshare\b|ratio|\bmean\b|\bavg|average|median", re.I
 )
@@ -61,8 +67,8 @@ def columns(table: Table) -> Iterator[Finding]:
         if column in table.reading.get("whole", {}) or is_matrix(table):
             continue
         sized = any(table.size(row, column) for row in table.rows)
-        few = not sized and len(table.rows) <= len(parts)
-        tried = [scores.get(column, []), parts if column not in shares or few else []]
+        plain = not sized and (len(table.rows) <= len(parts) or _AVERAGED.search(column))
+        tried = [scores.get(column, []), parts if column not in shares or plain else []]
         how = "sum" if _ADDED.search(column) else "mean"
         made = [_Made(column, how, one, False) for one in tried if len(one) > 1]
         places = [(one, _places(one, {
@@ -97,6 +103,7 @@ class _Place(NamedTuple):
     expected: str
     holds: bool
     inside: bool
+    all_shown: bool  # whether each of its parts prints a number
     chance: float  # that it is that, whatever it is
     off: float  # how far from it
 
@@ -110,6 +117,9 @@ def _places(
         # Of '7/22/10' none is a part.
         numbers = [n for cell in parts if not _SEVERAL.search(cell) and (n := parse(cell))]
         if not (target := parse(shown)) or len(numbers) < 2:
+            continue
+        # Of averages a change in percent is that of the averages.
+        if not made.stated and _RELATIVE.search(column):
             continue
         # A total is of counts: percentages and means do not add up.
         if (
@@ -128,7 +138,9 @@ def _places(
         chance = min(1.0, open_ / width if width else 1.0)
         expected = f"{(low + high) / 2:g}"
         off = abs(float(target.value) - (low + high) / 2)
-        found.append(_Place(f"{row}, {column}", shown, expected, holds, inside, chance, off))
+        every = len(numbers) == len(parts)
+        where = f"{row}, {column}"
+        found.append(_Place(where, shown, expected, holds, inside, every, chance, off))
     return found
 
 
@@ -148,8 +160,11 @@ def _added(
         if outside and not one.inside:
             expected = f"a value between the least and the most of its parts, about {one.expected}"
             why, level = f"a mean lies between its parts, as {n - 1} of {n} {along} do", LIKELY
-        if level == LIKELY and made.how == "mean" and not _AVERAGED.search(made.name):
+        alone = good == n - 1 >= _PLAINLY and chance <= CHANCE**2
+        if level == LIKELY and made.how == "mean" and not (alone or _AVERAGED.search(made.name)):
             level = WEAK  # an overall may be weighted, or be a sum in some places
+        if level == LIKELY and made.how == "mean" and not one.all_shown:
+            level = WEAK  # it may be of what is not shown too
         if level and not one.holds:
             yield Finding(
                 table.document, table.name, f"{made.how} of {of}", one.where, one.shown, expected,

@@ -16,7 +16,7 @@ from memrepro.audit.tables import Table
 
 _OF_RUNS = re.compile(r"\b(?:median|min(?:imum)?|max(?:imum)?|std|s\.?d\.?|iqr|variance)\b", re.I)
 WHOLE = re.compile(r"\b(overall|average|avg\.?|mean|total|all|sum)\b", re.I)
-_OF_WHAT = re.compile(r"(?:task|macro|grand)-", re.I)  # 'Task-Average' is of all tasks
+_OF_WHAT = re.compile(r"(?:task|macro|grand)-|\(\d+\)|\W+", re.I)  # 'Task-Average (6)' is of all
 _MOST_ORDERS = 6
 _FEW = 4
 NEAR = 1e-9
@@ -74,11 +74,15 @@ def columns_of(
         if column in stated:
             parts = list(stated[column])
         elif WHOLE.search(column) and not re.search("Δ|token|time", column, re.I):
-            rest = [w for w in _words(WHOLE.sub(" ", column)) if w.strip("()/-")]
-            rest = [w for w in rest if not _OF_WHAT.fullmatch(w)]
+            rest = [w for w in _words(WHOLE.sub(" ", column)) if not _OF_WHAT.fullmatch(w)]
             others = [c for c in table.columns if c != column and not WHOLE.search(c)]
             parts = [c for c in others if all(w in _words(c) for w in rest)]
-            parts = [c for c in parts if _kinds(table, c) <= {*kinds}]
+            own = {c: _kinds(table, c) for c in parts}
+            # A part such as an error, of which one lies above 1, is one all the same.
+            both = any("number" in one and one & {*kinds} for one in own.values())
+            if both and "number" not in kinds:
+                continue
+            parts = [c for c in parts if own[c] <= {*kinds}]
         else:
             continue
         if len(parts) > 1:
