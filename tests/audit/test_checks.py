@@ -273,4 +273,7 @@ def test_a_p_lies_within_what_rounding_leaves_open(test, p):
 def test_a_legend_of_stars():
     assert legend_of("* p < 0.05, ** p < 0.01, *** p < .001") == {1: 0.05, 2: 0.01, 3: 0.001}
     assert legend_of("*p<0.1; **p<0.05; ***p<0.01") == {1: 0.1, 2: 0.05, 3: 0.01}
+    assert legend_of("*** 1%, ** 5%, * 10%") == {1: 0.1, 2: 0.05, 3: 0.01}
+    assert legend_of("***, **, * denote significance at 1%, 5%, 10%.") == {1: 0.1, 2: 0.05, 3: 0.01}
+    assert legend_of("*, ** and *** mean 10%, 5% and 1%") == {1: 0.1, 2: 0.05, 3: 0.01}
     assert legend_of("no legend") == {}

@@ -36,6 +36,20 @@ def test_f1_follows_from_precision_and_recall():
     assert failing(["P", "R", "F1"], rows) == [("F1 of P and R", "c, F1")]
 
 
+def test_the_f1_of_an_average_may_be_the_average_of_those_above():
+    rows = {
+        "a": ["0.90", "0.50", "0.643"],
+        "b": ["0.50", "0.90", "0.643"],
+        "c": ["0.70", "0.40", "0.509"],
+        "d": ["0.55", "0.45", "0.495"],
+        "Weighted Avg.": ["0.70", "0.70", "0.643"],
+    }
+    columns = ["Precision", "Recall", "F1"]
+    assert failing(columns, rows, LIKELY) == []
+    rows["Weighted Avg."][2] = "0.740"
+    assert failing(columns, rows, LIKELY) == [("F1 of P and R", "Weighted Avg., F1")]
+
+
 def test_f1_of_percentages_whose_recall_counts_questions():
     rows = {"a": ["50.0", "40.0", "44.4"], "b": ["60.0", "40.0", "48.0"],
             "c": ["70.0", "40.0", "59.9"], "d": ["55.0", "45.0", "49.5"]}  # fmt: skip

@@ -14,6 +14,9 @@ _LEGEND = re.compile(
     r"(\*{1,4})\s*:?\s*(?:,|denotes?|indicates?)?\s*\(?\s*p\s*[<≤]\s*=?\s*(0?\.\d+)", re.I
 )
 _PERCENTS = re.compile(r"(\*{1,4})[^*\d]{0,40}?(\d{1,2})\s*%")
+_IN_TURN = re.compile(  # '*, ** and *** denote 10 %, 5 % and 1 %'
+    r"((?:\*{1,4}(?:[\s,]|and)+)+\*{1,4})[^*\d]{0,40}((?:\d{1,2}\s*%(?:[\s,]|and)*)+)"
+)
 _BRACKETED = re.compile(r"[(\[]\s*(-?\d+(?:\.\d+)?)\s*[)\]]")
 _T_BELOW = re.compile(r"\bt[- ]?(?:stat|value|ratio)|z[- ]?(?:stat|value)", re.I)
 _ERROR_BELOW = re.compile(r"standard errors?|\bs\.?e\.?s?\b|std", re.I)
@@ -149,6 +152,9 @@ def legend_of(note: str) -> dict[int, float]:
     """How many stars mean which level: '* p < 0.05, ** p < 0.01', or '* 10 %, ** 5 %'."""
     found = {len(stars): float(level) for stars, level in _LEGEND.findall(note)}
     if not found:
-        found = {len(s): int(p) / 100 for s, p in _PERCENTS.findall(note) if int(p) <= 10}
+        turns = [[re.findall(r"\*+|\d+", part) for part in one] for one in _IN_TURN.findall(note)]
+        pairs = [pair for one in turns for pair in zip(*one, strict=False)]
+        pairs = pairs or _PERCENTS.findall(note)
+        found = {len(s): int(p) / 100 for s, p in pairs if int(p) <= 10}
     ordered = [found[n] for n in sorted(found)]
     return found if ordered == sorted(ordered, reverse=True) else {}

@@ -18,6 +18,7 @@ _R = r"\b(?:{of}R(?:(?:ec|EC)(?:all|ALL)?)?|TPR|(?i:sensitivity))\b\.?(?!@)"
 _HARMONIC = r"(?i:harmonic|\bh-?mean\b)|\bHM\b|(?:^|[ ,])H$"
 _SELDOM = 0.9  # of the rows, that lie between P and R where an F outside of them is told
 _DEVIATION = re.compile(r"±\s?(\d*\.?\d+)")
+_AVERAGED = re.compile(r"\b(?:average|avg|mean)\b", re.I)
 _FAR = 0.1  # of what follows, which no mean over classes is off where two others are exact
 _ROWS = 3  # that must be there before a column's meaning is taken from them
 
@@ -115,7 +116,7 @@ def _tally_and_exceptions(
                 table.document, table.name, rule, f"{one.row}, {one.column}", one.shown,
                 f"{(one.low + one.high) / 2:.4g} ({one.low:.4g} to {one.high:.4g})", one.shown,
                 FAILS, LIKELY if (good >= max(_ROWS, 0.75 * len(made)) or _alone(one, good, made))
-                and not _is_mean_of_runs(one) else WEAK,
+                and not _is_mean(one) else WEAK,
                 f"{good} of {len(made)} rows follow {formula}", 3,
             )  # fmt: skip
 
@@ -128,12 +129,13 @@ def _alone(one: _Held, good: int, made: Sequence[_Held]) -> bool:
     return far and good == len(made) - 1 >= 2
 
 
-def _is_mean_of_runs(one: _Held) -> bool:
-    """Whether a number may be the mean over runs: at most that of the means, as it is concave."""
+def _is_mean(one: _Held) -> bool:
+    """Whether it may be a mean over runs or rows: at most that of the means, as it is concave."""
     found, number = _DEVIATION.search(one.shown), parse(one.shown)
-    if not found or number is None:
+    if number is None or not (found or _AVERAGED.search(one.row)):
         return False
-    return number.low <= one.high and number.high + float(found[1]) >= one.low
+    below = float(found[1]) if found else _FAR * one.low
+    return number.low <= one.high and number.high + below >= one.low
 
 
 def _beside(table: Table, column: str, head: str, pattern: str) -> str:
