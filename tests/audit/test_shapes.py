@@ -17,6 +17,27 @@ ACC = ["Acc", "F1"]
 
 # Name → suffix, source, columns, rows; several tables as lists of columns and rows.
 SHAPES = {
+    # What is no section, no name and no row.
+    "a category that a regression leaves out": (
+        ".tex", tex(HEADS + r"Tenure $<$ 1 (omit.) & & \\ & & \\ Tenure 2 & 0.41 & 0.28 \\ Age & 0.57 & 0.45 \\"),
+        ACC, {"Tenure 2": ["0.41", "0.28"], "Age": ["0.57", "0.45"]}),
+    "a section that names its reference": (
+        ".tex", tex(HEADS + r"Tenure (ref: 1) & & \\ 2 to 4 & 0.41 & 0.28 \\ 5 to 9 & 0.57 & 0.45 \\"),
+        ACC, {"Tenure (ref: 1), 2 to 4": ["0.41", "0.28"], "Tenure (ref: 1), 5 to 9": ["0.57", "0.45"]}),
+    "a triangle below a first row without numbers": (
+        ".tex", tex(r"\toprule & 1 & 2 \\ \midrule 1. Age & & \\ 2. Size & .22 & \\ 3. Words & .21 & .63 \\"),
+        ["1", "2"], {"2. Size": ["0.22", ""], "3. Words": ["0.21", "0.63"]}),
+    "a column that prints nothing": (
+        ".tex", tex(r"\toprule Part & Min. & Typ. & Unit \\ \midrule Range & & 48 & m \\ Offset & & 0.6 & s \\", "lccl"),
+        ["Min.", "Typ.", "Unit"], {"Range": ["", "48", "m"], "Offset": ["", "0.6", "s"]}),
+    "a legend beside a note": (
+        ".tex", tex(HEADS + BODY.replace(r"\bottomrule", r"\hline Note: robust errors. & \multicolumn{2}{r}{$^{*}$p$<$0.1; $^{**}$p$<$0.05} \\")),
+        ACC, PLAIN),
+    "heads of a second panel without a rule below": (
+        ".tex", tex(r"\toprule Model & A & B & C \\ \midrule x & 0.1 & 0.2 & 0.3 \\ y & 0.4 & 0.5 & 0.6 \\ \midrule "
+                    r"& D & E & F \\ x & 0.7 & 0.8 & 0.9 \\ y & 0.3 & 0.2 & 0.1 \\ \bottomrule", "lccc"),
+        [["A", "B", "C"], ["D", "E", "F"]],
+        [{"x": ["0.1", "0.2", "0.3"], "y": ["0.4", "0.5", "0.6"]}, {"x": ["0.7", "0.8", "0.9"], "y": ["0.3", "0.2", "0.1"]}]),
     # Environments.
     "tabular*": (".tex", r"\begin{tabular*}{\textwidth}{@{\extracolsep{\fill}}lcc}" + HEADS + BODY
                  + r"\end{tabular*}", ACC, PLAIN),
@@ -427,6 +448,15 @@ def test_what_two_main_files_include_is_read_once(tmp_path):
     (tmp_path / "table.tex").write_text(tex(HEADS + BODY))
     read, found = as_read(tmp_path)
     assert (found, read.summary) == ([(ACC, PLAIN)], "1 table read, 0 not, of 1")
+
+
+def test_a_title_page_that_begins_is_no_main_file(tmp_path):
+    (tmp_path / "thesis.tex").write_text(
+        "\\documentclass{book}\n\\include{title}\n\\input{part}\n\\end{document}"
+    )
+    (tmp_path / "title.tex").write_text("\\begin{document}\nA title")
+    (tmp_path / "part.tex").write_text(tex(HEADS + BODY))
+    assert as_read(tmp_path)[1] == [(ACC, PLAIN)]
 
 
 def test_a_class_in_a_preamble_and_numbers_of_a_row(tmp_path):

@@ -75,7 +75,7 @@ def _touching(words: Iterable[Word]) -> list[Word]:
     for word in sorted(words, key=lambda w: (round(w.bottom, 1), round(w.top, 1), w.left)):
         last = made[-1] if made else word
         alike = abs(last.bottom - word.bottom) < 0.2 and abs(last.top - word.top) < 0.2
-        if made and alike and -0.5 < word.left - last.right < _BLANK:
+        if made and alike and -0.5 < word.left - last.right < 0.16 * (word.bottom - word.top):
             made[-1] = last._replace(
                 text=last.text + word.text, right=word.right, bold=last.bold or word.bold
             )
