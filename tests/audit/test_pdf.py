@@ -71,3 +71,54 @@ def test_lines_in_columns_without_rules_or_caption_are_told_and_so_is_a_page_on_
     figure.text(0.5, 0.2, "Table 1 on its side", rotation=90)
     figure.savefig(tmp_path / "b.pdf")
     assert "sideways" in as_read(tmp_path / "b.pdf")[0].unread[0].why
+
+
+def test_lines_closer_than_rows_are_one_row_and_what_goes_on_in_small_letters_too(tmp_path):
+    texts = [(72, 40, "Table 4: Names of two lines", 9), *line(60, "Model", "P", "R")]
+    texts += line(80, "Recovery,", "0.41", "0.28") + line(90, "first way")
+    texts += line(108, "Recovery,", "0.57", "0.45") + line(118, "second way")
+    texts += line(136, "Cosine", "0.31", "0.18")
+    drawing(tmp_path / "a.pdf", texts, [(70, 240, y) for y in (48, 66, 144)])
+    assert as_read(tmp_path / "a.pdf")[1] == [
+        (["P", "R"], {"Recovery, first way": ["0.41", "0.28"],
+                      "Recovery, second way": ["0.57", "0.45"], "Cosine": ["0.31", "0.18"]})
+    ]  # fmt: skip
+    texts = [(72, 40, "Table 5: Equal distances", 9), *line(60, "Model", "P", "R")]
+    texts += line(80, "Weighted sums,", "0.41", "0.28") + line(92, "both ways")
+    texts += line(104, "Cosine", "0.31", "0.18") + line(116, "BM25", "0.3", "0.2")
+    drawing(tmp_path / "b.pdf", texts, [(70, 240, y) for y in (48, 66, 124)])
+    ((_, rows),) = as_read(tmp_path / "b.pdf")[1]
+    assert list(rows) == ["Weighted sums, both ways", "Cosine", "BM25"]
+
+
+def test_a_caption_in_the_other_column_ends_no_table_nor_does_a_page(tmp_path):
+    beside = [(240, 86, "Table 2: Beside", 9), *line(150, "k", "p")]
+    texts = [(40, 40, "TABLE I. Scores", 9)]
+    cells = [("Set", "P", "R"), ("News", "1.5", "2.5"), ("Web", "3.5", "4.5"), ("Talk", "5", "6.5")]
+    texts += [
+        (40 + 50 * c, 60 + 18 * k, one, 9)
+        for k, row in enumerate(cells)
+        for c, one in enumerate(row)
+    ]
+    drawing(tmp_path / "a.pdf", texts + beside[:1], [(38, 200, y) for y in (48, 66, 122)])
+    expected = {"News": ["1.5", "2.5"], "Web": ["3.5", "4.5"], "Talk": ["5", "6.5"]}
+    assert as_read(tmp_path / "a.pdf")[1] == [(["P", "R"], expected)]
+    # Of a table that goes on on the next page no rule stands below.
+    drawing(tmp_path / "b.pdf", texts, [(38, 200, y) for y in (48, 66)])
+    assert as_read(tmp_path / "b.pdf")[1] == [(["P", "R"], expected)]
+
+
+def test_accents_signs_and_powers_of_other_fonts_are_parts_of_their_words(tmp_path):
+    texts = [(72, 40, "Table 6: Of LaTeX", 9), *line(60, "Set", "p", "Share")]
+    texts += (
+        line(78, "Grun", "<10", "0,") + line(94, "B", "<10", "0,") + line(110, "C", "0.3", "0,")
+    )
+    texts += [(83.2, 78, "¨", 9)]  # over the u
+    texts += [(210.2, y, end, 9) for y, end in ((78, "25"), (94, "50"), (110, "75"))]
+    texts += [(x, y - 4, one, 6) for y in (78, 94) for x, one in ((169.5, "−"), (174.6, "15"))]
+    drawing(tmp_path / "a.pdf", texts, [(70, 300, y) for y in (48, 66, 116)])
+    ((heads, rows),) = as_read(tmp_path / "a.pdf")[1]
+    assert heads == ["p", "Share"]
+    assert rows == {
+        "Grün": ["<1e-15", "0,25"], "B": ["<1e-15", "0,50"], "C": ["0.3", "0,75"],
+    }  # fmt: skip

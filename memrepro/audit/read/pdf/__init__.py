@@ -5,9 +5,8 @@ A caption of a table that is not found is listed, and so are lines in columns th
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import pdfplumber
 
@@ -19,9 +18,19 @@ from memrepro.audit.read.grid import (
     Sentences,
     Unread,
     cell_of,
+    cleaned,
     filled,
     is_number,
     unread,
+)
+from memrepro.audit.read.pdf.regions import (
+    FAR,
+    Region,
+    caption_at,
+    opened,
+    outer,
+    regions,
+    run_of,
 )
 from memrepro.audit.read.pdf.words import (
     SAME,
@@ -37,18 +46,9 @@ from memrepro.errors import MemreproError
 
 _MOST_PAGES, _MOST_CHARACTERS = 500, 60_000  # of a file, of a page
 _MOST_NUMBERS = 8  # of a cell
-_NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*|[A-Z]\.?\d*(?:\.\d+)?|[IVX]+)[.:]?")
+_PART = re.compile(r"\([a-z]\)")  # the caption of a part of a figure or table
 _POWER = re.compile(r"(\d(?:\.\d+)?)(?:e|\s*[×·]\s*10)\s*([-−–])\s*(\d+)(?![\d.])")
 _FEWEST = 4  # lines in columns that are told as a table
-_SHORTEST, _FAR = 60.0, 400.0  # points: a rule, and how far a caption is from its table
-
-
-class _Region(NamedTuple):
-    """What stands between the first and the last of several rules, from the top, of one width."""
-
-    left: float
-    right: float
-    rules: tuple[float, ...]
 
 
 _Box = tuple[float, float, float, float]  # left, top, right, bottom
@@ -78,12 +78,18 @@ def grids(path: Path) -> Iterator[Grid | Unread | Sentences]:
 
 def _of_page(page: Drawn, file: str, number: int) -> Iterator[Grid | Unread]:
     lines = lines_of(page.words)
-    captions = [(line, i) for line in lines if (i := _caption_at(line)) is not None]
-    said = [" ".join(w.text for w in _run(line, i)) for line, i in captions]
-    places = [(line[i].left, line[i].top) for line, i in captions]
+    captions = [(line, i) for line in lines if (i := caption_at(line)) is not None]
+    runs = [run_of(line, i) for line, i in captions]
+    said = [" ".join(w.text for w in run) for run in runs]
+    places = [(run[0].left, run[0].top) for run in runs]
     found: list[tuple[float, float, _Box, _Table]] = []
-    for region in _outer(_regions(page.across, [top for _, top in places])):
-        if made := _between(page, region):
+    for region in outer(regions(page.across, runs)):
+        made = _between(page, region)
+        if not made and len(region.rules) == 2:
+            region = opened(page, region, runs)
+            made = _between(page, region)
+            made = made if made and _is_full(made[0]) else None
+        if made:
             box = region.left, region.rules[0], region.right, region.rules[-1]
             found.append((region.left, region.rules[0], box, made))
     pairs = [
@@ -92,7 +98,7 @@ def _of_page(page: Drawn, file: str, number: int) -> Iterator[Grid | Unread]:
     ]  # fmt: skip
     of_table: dict[int, int] = {}
     for far, k, i in sorted(pairs):
-        if far < _FAR and k not in of_table.values() and i not in of_table:
+        if far < FAR and k not in of_table.values() and i not in of_table:
             of_table[i] = k
     kept = [i for i, (*_, (cells, _)) in enumerate(found) if i in of_table or _is_full(cells)]
     for k in set(range(len(said))) - set(of_table.values()):
@@ -159,7 +165,9 @@ def _is_full(cells: Sequence[Sequence[Cell]]) -> bool:
     rows = [row for row in cells if sum(bool(cell.text) for cell in row) > 1]
     width = max(sum(cell.columns for cell in row) for row in cells)
     shown = sum(bool(cell.text) for row in rows for cell in row)
-    named = sum(bool(row[0].text) and not is_number(row[0].text) for row in rows)
+    # A group's name stands once, in a column before that of names.
+    names = [next((cell.text for cell in row[:2] if cell.text), "") for row in rows]
+    named = sum(bool(name) and not is_number(name) for name in names)
     numbers = sum(is_number(cell.text) for row in rows for cell in row[1:])
     full = len(rows) > max(1, 0.5 * len(cells)) and numbers > 0.3 * shown
     return full and shown > 0.6 * width * len(rows) and named > 0.5 * len(rows)
@@ -169,68 +177,7 @@ def _distance(caption: tuple[float, float], x: float, y: float) -> float:
     return abs(caption[1] - y) + abs(caption[0] - x) / 4
 
 
-def _caption_at(line: Sequence[Word]) -> int | None:
-    """Where in a line a table's caption begins."""
-    for i, word in enumerate(line[:-1]):
-        starts = i == 0 or word.left - line[i - 1].right > 8
-        if (  # noqa: SIM102
-            starts
-            and word.text in ("Table", "TABLE", "Tab.")
-            and _NUMBERED.fullmatch(line[i + 1].text)
-        ):
-            # 'Table 3 shows …' begins a sentence.
-            if line[i + 1].text[-1] in ".:" or len(line) < i + 3 or line[i + 2].text[:1].isupper():
-                return i
-    return None
-
-
-def _run(line: Sequence[Word], at: int) -> list[Word]:
-    """The words from a place up to a gap."""
-    made = [line[at]]
-    for word in line[at + 1 :]:
-        if word.left - made[-1].right > 12:
-            break
-        made.append(word)
-    return made
-
-
-def _regions(across: Sequence[Rule], captions: Sequence[float]) -> Iterator[_Region]:
-    """What stands between the first and the last of several rules of one width."""
-    groups: list[list[Rule]] = []
-    for rule in sorted(across):
-        if rule.end - rule.begin < _SHORTEST:
-            continue
-        for group in groups:
-            last = group[-1]
-            alike = abs(last.begin - rule.begin) < SAME and abs(last.end - rule.end) < SAME
-            between = any(last.at < top < rule.at for top in captions)
-            if alike and not between and rule.at - last.at < _FAR:
-                group.append(rule)
-                break
-        else:
-            groups.append([rule])
-    for group in groups:
-        tops = [group[0].at]
-        tops += [rule.at for rule in group if rule.at - tops[-1] > SAME]
-        if len(tops) > 1:
-            yield _Region(group[0].begin, group[0].end, tuple(tops))
-
-
-def _outer(regions: Iterable[_Region]) -> list[_Region]:
-    """Regions that are no part of a wider one, as what bars under heads make."""
-    made = list(regions)
-    return [
-        one for one in made
-        if not any(
-            other.left <= one.left + SAME and one.right - SAME <= other.right
-            and other.right - other.left > one.right - one.left + SAME
-            and other.rules[0] - 1 < one.rules[0] < other.rules[-1]
-            for other in made
-        )
-    ]  # fmt: skip
-
-
-def _between(page: Drawn, region: _Region) -> _Table | None:
+def _between(page: Drawn, region: Region) -> _Table | None:
     """The cells between a region's rules, and the rows that a rule stands above."""
     top, bottom = region.rules[0], region.rules[-1]
     inside = [
@@ -258,19 +205,71 @@ def _between(page: Drawn, region: _Region) -> _Table | None:
     # Where most rules have one line of numbers between them, what is broken there is one row.
     counted = [sum(_counts(line) for line in band) for band in bands if band]
     boxed = len(counted) > 2 and sum(n <= 1 for n in counted) > 0.7 * len(counted)
+    within = _within_rows(bands, len(columns))
     for band in bands:
         ruled.add(len(rows))
-        made = [_row_cells(line, columns, bars) for line in band]
-        spanned = any(cell.columns > 1 for row in made for cell in row)
-        whole = boxed and made and sum(map(_counts, band)) <= 1 and not spanned
-        rows += [_as_one(made, len(columns))] if whole else made
+        for one in _close(band, within) if not boxed else [band]:
+            made = [_row_cells(line, columns, bars) for line in one]
+            spanned = any(cell.columns > 1 for row in made for cell in row)
+            numbers = sum(map(_counts, one))
+            whole = made and numbers <= 1 and (boxed or numbers) and not spanned
+            rows += [_as_one(made, len(columns))] if whole else made
+    rows, ruled = _unbroken(rows, ruled)
     if not any(is_number(cell.text) for row in rows for cell in row):
         return None
     return rows, frozenset(ruled)
 
 
+def _unbroken(rows: list[list[Cell]], ruled: set[int]) -> tuple[list[list[Cell]], set[int]]:
+    """Rows, and those below rules; a line that goes on with the one above is part of it."""
+    made: list[list[Cell]] = []
+    below = set()
+    for i, row in enumerate(rows):
+        said = [c for c, cell in enumerate(row) if cell.text]
+        above = made[-1] if made and i not in ruled else []
+        if (
+            said and all(row[c].text[0].islower() for c in said)
+            and said[-1] < len(above) and all(above[c].text for c in said)
+        ):  # fmt: skip
+            made[-1] = [
+                cell._replace(text=f"{cell.text} {row[c].text}") if c in said else cell
+                for c, cell in enumerate(above)
+            ]
+            continue
+        if i in ruled:
+            below.add(len(made))
+        made.append(row)
+    return made, below
+
+
+def _within_rows(bands: Sequence[Sequence[Sequence[Word]]], width: int) -> float:
+    """How far apart at most the lines of one row stand; 0 where the distances do not tell."""
+    body = [band for band in bands if any(map(_counts, band))]
+    apart = [
+        low[0].bottom - line[0].bottom for band in body for line, low in itertools.pairwise(band)
+    ]
+    least = 1.08 * min(apart, default=0.0)
+    groups = [one for band in body for one in _close(band, least)]
+    # Rows are farther apart than the lines of one: a group of lines has the cells of one row.
+    told = all(
+        sum(_counts(line) or len(line) > max(2, width / 2) for line in one) <= 1 for one in groups
+    )
+    return least if told and all(far < least or far > 1.06 * least for far in apart) else 0.0
+
+
+def _close(band: Sequence[Sequence[Word]], within: float) -> list[list[Sequence[Word]]]:
+    """The lines of a band by row, those of one at most so far apart."""
+    made: list[list[Sequence[Word]]] = []
+    for line in band:
+        if made and line[0].bottom - made[-1][-1][0].bottom <= within:
+            made[-1].append(line)
+        else:
+            made.append([line])
+    return made
+
+
 def _counts(line: Sequence[Word]) -> bool:
-    return any(is_number(word.text) for word in line[1:])
+    return any(is_number(cleaned(word.text)) for word in line[1:])
 
 
 def _as_one(rows: Sequence[Sequence[Cell]], width: int) -> list[Cell]:
@@ -287,13 +286,15 @@ def _unruled(
     lines: Sequence[Sequence[Word]], caption: Sequence[Word], at: int
 ) -> tuple[_Box, _Table] | None:  # fmt: skip
     """Lines below a caption, else above it, in columns without rules: where, and their cells."""
-    left, right = caption[at].left, _run(caption, at)[-1].right
+    left, right = caption[at].left, run_of(caption, at)[-1].right
     start = next(i for i, line in enumerate(lines) if line == caption)
     for way in (1, -1):
         rows: list[list[Word]] = []
         i = start + way
         while 0 <= i < len(lines):
             near = [w for w in lines[i] if w.right > left - 40 and w.left < right + 120]
+            if rows and near and _PART.fullmatch(near[0].text):
+                break
             row = cells_of(near, ()) if near else []
             if len(row) > 1 and any(is_number(cell.text) for cell in row):
                 rows.append(row)
