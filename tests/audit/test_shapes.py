@@ -31,19 +31,24 @@ SHAPES = {
         ".tex", tex(HEADS + r"BM25 & 0.41 & 0.28 \\ n & 84 & 84 \\ Ours & 0.57 & 0.45 \\ n & 29 & 29 \\"),
         ACC, {"BM25": ["0.41", "0.28"], "n": ["84", "84"], "Ours": ["0.57", "0.45"], "n (2)": ["29", "29"]}),
     "a glossary's name without braces": (
-        ".tex", r"\newglossaryentry{ir}{ name=BM25, description={A rank} }" + tex(HEADS + BODY.replace("BM25", r"\gls{ir}")),
+        ".tex", r"\newglossaryentry{ir}{ name=BM25, description={A rank} }"
+        + tex(HEADS + BODY.replace("BM25", r"\gls{ir}")),
         ACC, PLAIN),
     "a column that prints nothing": (
-        ".tex", tex(r"\toprule Part & Min. & Typ. & Unit \\ \midrule Range & & 48 & m \\ Offset & & 0.6 & s \\", "lccl"),
+        ".tex", tex(
+            r"\toprule Part & Min. & Typ. & Unit \\ \midrule Range & & 48 & m \\ Offset & & 0.6 & s \\", "lccl"),
         ["Min.", "Typ.", "Unit"], {"Range": ["", "48", "m"], "Offset": ["", "0.6", "s"]}),
     "a legend beside a note": (
-        ".tex", tex(HEADS + BODY.replace(r"\bottomrule", r"\hline Note: robust errors. & \multicolumn{2}{r}{$^{*}$p$<$0.1; $^{**}$p$<$0.05} \\")),
+        ".tex", tex(HEADS + BODY.replace(
+            r"\bottomrule",
+            r"\hline Note: robust errors. & \multicolumn{2}{r}{$^{*}$p$<$0.1; $^{**}$p$<$0.05} \\")),
         ACC, PLAIN),
     "heads of a second panel without a rule below": (
         ".tex", tex(r"\toprule Model & A & B & C \\ \midrule x & 0.1 & 0.2 & 0.3 \\ y & 0.4 & 0.5 & 0.6 \\ \midrule "
                     r"& D & E & F \\ x & 0.7 & 0.8 & 0.9 \\ y & 0.3 & 0.2 & 0.1 \\ \bottomrule", "lccc"),
         [["A", "B", "C"], ["D", "E", "F"]],
-        [{"x": ["0.1", "0.2", "0.3"], "y": ["0.4", "0.5", "0.6"]}, {"x": ["0.7", "0.8", "0.9"], "y": ["0.3", "0.2", "0.1"]}]),
+        [{"x": ["0.1", "0.2", "0.3"], "y": ["0.4", "0.5", "0.6"]},
+         {"x": ["0.7", "0.8", "0.9"], "y": ["0.3", "0.2", "0.1"]}]),
     # Environments.
     "tabular*": (".tex", r"\begin{tabular*}{\textwidth}{@{\extracolsep{\fill}}lcc}" + HEADS + BODY
                  + r"\end{tabular*}", ACC, PLAIN),
