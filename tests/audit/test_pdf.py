@@ -92,7 +92,7 @@ def test_lines_closer_than_rows_are_one_row_and_what_goes_on_in_small_letters_to
 
 
 def test_a_caption_in_the_other_column_ends_no_table_nor_does_a_page(tmp_path):
-    beside = [(240, 86, "Table 2: Beside", 9), *line(150, "k", "p")]
+    beside = (240, 86, "Table 2: Beside", 9)
     texts = [(40, 40, "TABLE I. Scores", 9)]
     cells = [("Set", "P", "R"), ("News", "1.5", "2.5"), ("Web", "3.5", "4.5"), ("Talk", "5", "6.5")]
     texts += [
@@ -100,12 +100,17 @@ def test_a_caption_in_the_other_column_ends_no_table_nor_does_a_page(tmp_path):
         for k, row in enumerate(cells)
         for c, one in enumerate(row)
     ]
-    drawing(tmp_path / "a.pdf", texts + beside[:1], [(38, 200, y) for y in (48, 66, 122)])
+    drawing(tmp_path / "a.pdf", [*texts, beside], [(38, 200, y) for y in (48, 66, 122)])
     expected = {"News": ["1.5", "2.5"], "Web": ["3.5", "4.5"], "Talk": ["5", "6.5"]}
     assert as_read(tmp_path / "a.pdf")[1] == [(["P", "R"], expected)]
     # Of a table that goes on on the next page no rule stands below.
-    drawing(tmp_path / "b.pdf", texts, [(38, 200, y) for y in (48, 66)])
+    drawing(tmp_path / "b.pdf", [*texts, beside], [(38, 200, y) for y in (48, 66)])
     assert as_read(tmp_path / "b.pdf")[1] == [(["P", "R"], expected)]
+    # A page may begin elsewhere than at 0.
+    moved = (tmp_path / "a.pdf").read_bytes().replace(b"[ 0 0 432 432 ]", b"[ 0 9 432 441 ]")
+    (tmp_path / "c.pdf").write_bytes(moved)
+    assert moved != (tmp_path / "a.pdf").read_bytes()
+    assert as_read(tmp_path / "c.pdf")[1] == [(["P", "R"], expected)]
 
 
 def test_accents_signs_and_powers_of_other_fonts_are_parts_of_their_words(tmp_path):

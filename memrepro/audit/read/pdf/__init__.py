@@ -50,7 +50,6 @@ _PART = re.compile(r"\([a-z]\)")  # the caption of a part of a figure or table
 _POWER = re.compile(r"(\d(?:\.\d+)?)(?:e|\s*[×·]\s*10)\s*([-−–])\s*(\d+)(?![\d.])")
 _FEWEST = 4  # lines in columns that are told as a table
 
-
 _Box = tuple[float, float, float, float]  # left, top, right, bottom
 _Table = tuple[list[list[Cell]], frozenset[int] | None]
 

@@ -58,11 +58,8 @@ def regions(across: Sequence[Rule], captions: Sequence[Sequence[Word]]) -> Itera
         for group in groups:
             last = group[-1]
             alike = abs(last.begin - rule.begin) < SAME and abs(last.end - rule.end) < SAME
-            between = any(
-                last.at < run[0].top < rule.at
-                and run[0].left < rule.end and run[-1].right > rule.begin
-                for run in captions
-            )  # fmt: skip
+            tops = _tops_within(captions, rule.begin, rule.end)
+            between = any(last.at < top < rule.at for top in tops)
             if alike and not between and rule.at - last.at < FAR:
                 group.append(rule)
                 break
@@ -75,11 +72,17 @@ def regions(across: Sequence[Rule], captions: Sequence[Sequence[Word]]) -> Itera
             yield Region(group[0].begin, group[0].end, tuple(tops))
 
 
+def _tops_within(captions: Sequence[Sequence[Word]], left: float, right: float) -> list[float]:
+    """Where captions begin that are not of another column of the page."""
+    return [run[0].top for run in captions if run[0].left < right and run[-1].right > left]
+
+
 def opened(page: Drawn, region: Region, captions: Sequence[Sequence[Word]]) -> Region:
     """A region with the lines below its last rule, as of a table that goes on on the next page."""
-    ends = [run[0].top for run in captions if run[0].top > region.rules[-1]]
-    below = [w for w in page.words if region.rules[-1] < w.top < min(ends, default=float("inf"))]
     last = region.rules[-1]
+    tops = _tops_within(captions, region.left, region.right)
+    end = min((top for top in tops if top > last), default=float("inf"))
+    below = [w for w in page.words if last < w.top < end]
     for line in lines_of(below):
         inside = [w for w in line if w.right > region.left and w.left < region.right]
         if not inside:

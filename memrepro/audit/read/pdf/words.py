@@ -47,10 +47,12 @@ class Drawn(NamedTuple):
 
 def drawn(page: Any) -> Drawn:
     """What a page of pdfplumber draws; the sides of a box are rules."""
-    cut = page.extract_words(extra_attrs=["fontname", "size"], x_tolerance=1.5, return_chars=True)
+    cut = page.extract_words(
+        extra_attrs=["fontname", "size"], x_tolerance=_BLANK, return_chars=True
+    )
     words = [
         Word(
-            _accented(w).translate(_LIGATURES), w["x0"], w["x1"], *_height(w, page),
+            _accented(w).translate(_LIGATURES), w["x0"], w["x1"], *_height(w),
             bool(_BOLD.search(w["fontname"])),
         )
         for w in cut
@@ -84,12 +86,12 @@ def _touching(words: Iterable[Word]) -> list[Word]:
     return made
 
 
-def _height(word: Any, page: Any) -> tuple[float, float]:
+def _height(word: Any) -> tuple[float, float]:
     """Top and bottom of a word, by its base line: fonts say otherwise of how far they reach."""
     first = word["chars"][0]
     if not first["upright"]:
         return word["top"], word["bottom"]
-    bottom = page.bbox[3] - first["matrix"][5] + 0.2 * first["size"]
+    bottom = first["bottom"] + first["y0"] - first["matrix"][5] + 0.2 * first["size"]
     return bottom - first["size"], bottom
 
 
