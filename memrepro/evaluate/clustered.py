@@ -114,15 +114,20 @@ class Clusters:
         """
         # A group whose questions all settings answer alike has no part in the choice.
         differs, alike = (values != values[:, :1]).any(axis=1), values[:, 0].copy()
+        # Whole numbers add up exactly: no last bits to round off, and half of them are enough.
+        whole_numbers = not (values % 1).any()
+        kind = np.float32 if whole_numbers else np.float64
         sums = []
         for own, who in zip(self.counts, self.members, strict=True):
             if differs[who].any():
-                sums.append(own @ values[who])
+                sums.append(own.astype(kind, copy=False) @ values[who].astype(kind, copy=False))
                 alike[who] = 0
-        whole, resample = sum(sums), np.arange(self.resamples)
+        of_all, resample = sum(sums), np.arange(self.resamples)
         total = np.zeros(self.resamples)
         for of_group in sums:
-            total += of_group[resample, _best(whole - of_group)]
+            others = of_all - of_group
+            best = np.argmax(others, axis=1) if whole_numbers else _best(others)
+            total += of_group[resample, best]
         if alike.any():
             total += self.every @ alike
         if drawn is not None:

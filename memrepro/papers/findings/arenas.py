@@ -111,7 +111,6 @@ class Arena:
         self.in_tokens = f"{_METRIC} in {self.tokens} tokens"
         # Few runs at a time, as they are large; several figures are taken from each.
         self._table = lru_cache(maxsize=1)(self._read_table)
-        self._rows_of_gold = lru_cache(maxsize=4)(self._find_rows_of_gold)
         self._files: dict[tuple[Candidate, ...], tuple[Source, ...]] = {}
         self._known: dict[Candidate, dict[str, Doubles]] = {}  # a run stands in several methods
         self._too_short: dict[Candidate, int] = {}
@@ -217,31 +216,34 @@ class Arena:
         """Budget → the value of each question under each candidate, shape (n, n_candidates)."""
         for one in candidates:
             if one not in self._known:
-                self._known[one] = self._values(one)
+                self._evaluate(one.run)
         found = [self._known[one] for one in candidates]
         return {name: np.stack([one[name] for one in found], axis=1) for name in self.budgets}
 
-    def _values(self, one: Candidate) -> dict[str, Doubles]:
-        ranks, spent, whole = self._rows_of_gold(one.run)[one.setting]
-        self._too_short[one] = int((whole <= self.tokens).sum())
+    def _evaluate(self, run: str) -> None:
+        """Find the values of all settings of a run at once."""
+        ranks, spent, whole = self._rows_of_gold(run)
         assert self.judged is not None
         metrics, ks = ([*dict.fromkeys(of)] for of in zip(*self._at_docs.values(), strict=True))
         by = evaluate(ranks, self.judged, metrics, ks).by
         found = {name: by[at] for name, at in self._at_docs.items()}
-        if not self.counts_tokens:
-            return found
-        few = spent <= self.tokens
-        given = replace(ranks, pairs=ranks.pairs[few], ranks=ranks.ranks[few])
-        deep = int(given.ranks.max(initial=1))  # a floor may leave nothing at all
-        by = evaluate(given, self.judged, [_METRIC], [deep]).by
-        return {**found, self.in_tokens: by[_METRIC, deep]}
+        if self.counts_tokens:
+            few, of = spent <= self.tokens, ranks.settings
+            assert of is not None
+            given = replace(ranks, pairs=ranks.pairs[few], ranks=ranks.ranks[few], settings=of[few])
+            deep = int(given.ranks.max(initial=1))  # a floor may leave nothing at all
+            found[self.in_tokens] = evaluate(given, self.judged, [_METRIC], [deep]).by[_METRIC, deep]
+        for place, setting in enumerate(self._plan.runs[run].variants()):
+            one = Candidate(run, setting)
+            self._known[one] = {name: values[place] for name, values in found.items()}
+            self._too_short[one] = int((whole[place] <= self.tokens).sum())
 
-    def _find_rows_of_gold(self, run: str) -> dict[str, tuple[Ranks, Doubles, Doubles]]:
-        """Of each setting of a run the ranks that can be gold, and what its lists cost a reader.
+    def _rows_of_gold(self, run: str) -> tuple[Ranks, Doubles, Doubles]:
+        """The ranks of a run that can be gold, and what its lists cost a reader.
 
         Returns:
-            The ranks; beside each the tokens of all docs of the question down to its own; and the
-            tokens of each question's whole list, shape (n,).
+            The ranks, of all settings; beside each the tokens of all docs of the question down to
+            its own; and the tokens of each question's whole list, shape (n_settings, n).
         """
         table, settings = self._table(run), [*self._plan.runs[run].variants()]
         assert self.judged is not None
@@ -250,19 +252,18 @@ class Arena:
         if "setting" in table:  # one that found nothing has no rows
             of = coded(table["setting"].cat.set_categories(settings))[0]
         tokens = self._doc_tokens(table, query, doc)
-        lists, n_lists = of * len(queries) + query, len(settings) * len(queries)
+        width = len(queries) + 1  # the last is of those that are not asked
+        lists, known = of * width + query, of >= 0
         spent = tokens_until(pd.Series(lists), tokens).to_numpy()
-        whole = np.bincount(lists[of >= 0], np.nan_to_num(tokens)[of >= 0], n_lists)
+        whole = np.bincount(lists[known], np.nan_to_num(tokens)[known], len(settings) * width)
         asked = table["query_id"].cat.categories.get_indexer(pd.Index(self.query_ids))
         is_gold = pc.is_in(docs, self.judged.ids[1].unique()).to_numpy(zero_copy_only=False)[doc]
-        found = {}
-        for place, setting in enumerate(settings):
-            rows = np.flatnonzero(is_gold & (of == place))
-            pairs, rank = query[rows] * len(docs) + doc[rows], table["rank"].to_numpy(np.int64)
-            held = whole.reshape(len(settings), -1)[place]
-            ranks = Ranks(queries, docs, pairs, rank[rows])
-            found[setting] = ranks, spent[rows], np.append(held, 0.0)[asked]
-        return found
+        rows = np.flatnonzero(is_gold & known)
+        ranks = Ranks(
+            queries, docs, query[rows] * len(docs) + doc[rows],
+            table["rank"].to_numpy(np.int64)[rows], of[rows], len(settings),
+        )  # fmt: skip
+        return ranks, spent[rows], whole.reshape(-1, width)[:, asked]
 
     def _ranking(self, one: Candidate) -> pd.DataFrame:
         """`query_id, doc_id, rank, score` of a run, in order of rank for each question.
