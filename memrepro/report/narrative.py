@@ -210,14 +210,14 @@ def _each_unit_once(text: str) -> str:
 
 
 def _effect(cell: Cell) -> str:
-    """The same after the word for it: 'a gain', 'a loss' or 'no clear change'.
+    """The same before the word for it: 'a gain', 'a loss' or 'no clear change'.
 
     The p is named where it alone, and not the interval, leaves the change unclear.
     """
     if not (found := cell.comparison):
         return ""
-    p = f" (p = {found.p:.2g})" if found.sign(p=0) != found.sign() else ""
-    return f"{found.effect}{p}, {_difference(cell)}"
+    p = f", p = {found.p:.2g}" if found.sign(p=0) != found.sign() else ""
+    return f"{_difference(cell)} ({found.effect}{p})"
 
 
 # What a placeholder may ask of a cell.

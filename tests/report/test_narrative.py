@@ -81,14 +81,14 @@ def toy(tmp_path, monkeypatch):
         ),
         (
             "{one | a less b | gain | effect}",
-            "a gain, +0.0100 [+0.0020, +0.0300 by 10 conversations]",
+            "+0.0100 [+0.0020, +0.0300 by 10 conversations] (a gain)",
         ),
-        ("{one | c | gain | effect}", "a loss, −0.0100 [−0.0300, −0.0020 by 10 conversations]"),
+        ("{one | c | gain | effect}", "−0.0100 [−0.0300, −0.0020 by 10 conversations] (a loss)"),
         ("{one | d | gain}", "−0.0001 [−0.0300, +0.0000 by 10 conversations]"),
         # The interval leaves out 0, and the test does not bear it.
         (
             "{one | e | gain | effect}",
-            "no clear change (p = 0.062), +0.0085 [+0.0017, +0.0170 by 10 conversations]",
+            "+0.0085 [+0.0017, +0.0170 by 10 conversations] (no clear change, p = 0.062)",
         ),
         ("{one | c | gain | won} won, {one | c | gain | lost} lost", "5 won, 4 lost"),
         ("{count: one | column=verdict | reproduced=does not hold…}", "1"),
