@@ -40,7 +40,7 @@ def print_table(frame: pd.DataFrame, as_json: bool = False) -> None:
     else:
         shown = frame.map(lambda cell: cut(cell, _CELL) if isinstance(cell, str) else cell)
         known = shown.astype(object).where(shown.notna(), None)
-        print_text(known.to_markdown(index=False, floatfmt=".4f", disable_numparse=True))
+        print_text(known.to_markdown(index=False, disable_numparse=True))
 
 
 def print_text(text: str) -> None:
