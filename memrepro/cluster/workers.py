@@ -24,8 +24,8 @@ from memrepro.files.processes import worker_pool
 VARIABLE = "MEMREPRO_CLUSTER"
 # How long a port, and then Ray behind it, may take to answer.
 _PORT_SECONDS, _RAY_SECONDS = 10, 60
-# How long all workers may take to start.
-_START_SECONDS = 600
+# How long all workers may take to start, and after how long it is said what is waited for.
+_START_SECONDS, _SILENT_SECONDS = 600, 5
 # How often a batch is done again whose worker died of it, perhaps, as where memory is short.
 _RETRIES = 3
 # Items to a worker at once, where one item is little work.
@@ -137,6 +137,13 @@ class Workers(Generic[Item, Result]):
             placed = kind.options(num_gpus=1) if on == "GPU" else kind.options(num_cpus=1)
             self._actors = [placed.remote(self._make) for _ in range(number)]
             digests = [actor.code.remote() for actor in self._actors]
+            if late := self._ray.wait(digests, num_returns=number, timeout=_SILENT_SECONDS)[1]:
+                print(
+                    f"memrepro: waiting up to {_START_SECONDS} s for {len(late)} of {number} "
+                    f"workers of the cluster {address()!r} to start: if another command holds its "
+                    f"{on}s, they start when that one ends",
+                    file=sys.stderr,
+                )
             if set(self._asked(digests, _START_SECONDS)) != {code()}:
                 self._actors = []
                 raise MemreproError(

@@ -114,12 +114,22 @@ def _numbers(run: pd.DataFrame, settings: Sequence[str]) -> NDArray[np.int64]:
 
 
 def coded(ids: pd.Series) -> tuple[NDArray[np.int64], pa.Array]:
-    """A number for each id, and the ids in the places of their numbers."""
+    """A number for each id, and the ids in the places of their numbers.
+
+    Raises:
+        MemreproError: for ids that are numbers.
+    """
     if isinstance(ids.dtype, pd.CategoricalDtype):
         codes, found = ids.cat.codes.to_numpy(), ids.cat.categories
     else:
         codes, found = pd.factorize(ids)
-    return codes.astype(np.int64), pa.array(found, pa.large_string())
+    try:
+        return codes.astype(np.int64), pa.array(found, pa.large_string())
+    except pa.ArrowTypeError as error:
+        raise MemreproError(
+            f"the column {ids.name} holds {found.dtype}, and ids must be texts: it was edited; "
+            "`git restore` brings a committed run back, and `dvc repro` makes it again"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -323,3 +333,18 @@ def evaluate(ranks: Ranks, judged: Judged, names: Iterable[str], ks: Sequence[in
             raise MemreproError(f"unknown metric {name!r}: known are {', '.join(METRICS)}")
         found.update({(name, k): METRICS[name](gold_ranks, k) for k in ks})
     return Values(judged.query_ids, found)
+
+
+def read_metric(written: str) -> tuple[str, int]:
+    """The name and cut-off of a metric such as 'recall@10'.
+
+    Raises:
+        MemreproError: for another name, or a k below 1.
+    """
+    name, _, k = written.partition("@")
+    if name not in METRICS or not k.isdecimal() or int(k) < 1:
+        raise MemreproError(
+            f"unknown metric {written!r}: write name@k, such as recall@10, with a name of "
+            f"{', '.join(METRICS)} and k of at least 1"
+        )
+    return name, int(k)

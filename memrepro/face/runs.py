@@ -12,7 +12,7 @@ from memrepro.core.memory import GRANULARITIES
 from memrepro.core.ranking import COLUMNS
 from memrepro.errors import MemreproError, cut
 from memrepro.evaluate.comparison import QUESTION, Groups
-from memrepro.evaluate.metrics import METRICS
+from memrepro.evaluate.metrics import read_metric
 from memrepro.face.committed import committed_plan
 from memrepro.face.conversations import Conversations, gold_of
 from memrepro.face.defaults import excluded_kinds
@@ -21,7 +21,7 @@ from memrepro.files.atomic import read_table
 from memrepro.outside.forms import Row, id_of
 from memrepro.outside.runs import Docs, check_rows, docs_of
 from memrepro.report.runs import check_order
-from memrepro.study.evaluation import Gold, each_protocol, read_gold
+from memrepro.study.evaluation import Gold, check_whole, each_protocol, read_gold
 from memrepro.study.groups import groups_of_questions
 from memrepro.study.plan import Plan, Protocol
 
@@ -286,6 +286,10 @@ def _committed(name: str, plan: Plan) -> dict[str, Run]:
     columns = [*(["setting"] if one.vary else []), *COLUMNS]
     table, judging = read_table(path, columns=columns), committed_judging(one.dataset, plan)
     check_order(path, table)
+    try:
+        check_whole(name, one.variants(), table, judging.gold)
+    except MemreproError as error:
+        raise MemreproError(f"{path}: {error}") from error
     folder = paths.trace(one.profile, name, one.study) if one.traced else None
     found = {}
     for setting, variant in one.variants().items():
@@ -386,14 +390,3 @@ def docs_in(conversations: Conversations) -> Docs:
         if memory.sessions[0].session_id.startswith(f"{name}/")
     )
     return Docs(memory_of, held, aliases)
-
-
-def read_metric(written: str) -> tuple[str, int]:
-    """The name and cut-off of a metric such as 'recall@10'."""
-    name, _, k = written.partition("@")
-    if name not in METRICS or not k.isdecimal() or int(k) < 1:
-        raise MemreproError(
-            f"unknown metric {written!r}: write name@k, such as recall@10, with a name of "
-            f"{', '.join(METRICS)} and k of at least 1"
-        )
-    return name, int(k)

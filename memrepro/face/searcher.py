@@ -24,6 +24,7 @@ from memrepro.face.defaults import method_defaults
 from memrepro.memory.language.extract import by_store
 from memrepro.retrieve import attach_encoder, make_retriever
 from memrepro.retrieve.key_builders import key_builder_for
+from memrepro.retrieve.lexical import check_alpha
 from memrepro.study.search.requests import Times, VectorsOfTexts, requests_of
 from memrepro.text.sources import by_nlp, said_dates
 
@@ -91,8 +92,16 @@ class Searcher:
         given.pop("key_scheme", None)
         lexical, dates = given.pop("lexical", False), given.pop("dates", ())
         family, _, name = method.partition(".")
-        retriever = make_retriever(family, name, {"k": k, **given, **parameters})
+        asked = {"k": k, **given, **parameters}
+        retriever = make_retriever(family, name, asked)
+        check_alpha(asked.get("alpha", 0), method)
         requests = self._requests(level, scheme, lexical, bool(dates))
+        if field := parameters.get("field"):
+            known = sorted({name for one in requests for name in one.keys.fields})
+            if field not in known:
+                raise MemreproError(
+                    f"{method}: no key has the field {field!r}: there are {', '.join(known)}"
+                )
         if not lexical:
             retriever = attach_encoder(retriever, lambda some: self.vectors.of_texts("query", some))
         began = time.perf_counter()

@@ -383,8 +383,8 @@ class Journal:
                 remedy = "another process holds it: end that one or wait"
             elif "fts5 file format" in str(error):
                 remedy = "a newer SQLite wrote it: use a Python whose sqlite3 is 3.42 or newer"
-            elif "full" in str(error):
-                remedy = "free some space; what was committed is kept"
+            elif "full" in str(error) or "I/O" in str(error):  # the latter at `ulimit -f` too
+                remedy = "free space, or raise `ulimit -f`; what was committed is kept"
             raise MemreproError(f"the memory {self._path} failed ({error}): {remedy}") from error
 
 

@@ -41,7 +41,7 @@ def sentences(scored: Scored) -> Iterator[str]:
                 f"It {does} significantly from the best of those, {_named(best)} "
                 f"({best['value_beside']:.4f}): "
                 f"{best['difference']:+.4f} [{best['low']:+.4f}, {best['high']:+.4f}], "
-                f"{best['won']:,} questions won and {best['lost']:,} lost "
+                f"questions won {best['won']:,}, lost {best['lost']:,} "
                 f"(p = {best['p']:.4f}, signs of {best['unit']}s flipped; Holm over {len(rows)} "
                 f"comparisons: {best['p_holm']:.4f})."
             )

@@ -213,7 +213,10 @@ def _explain(arguments: argparse.Namespace) -> int:
 
     name = tables.parse(arguments.name, arguments.profile)
     if not name.column:
-        raise MemreproError(f"{name} is no single cell: name its row and its column too")
+        raise MemreproError(
+            f"{name} is no single cell: write DOCUMENT:TABLE:ROW:COLUMN; `memrepro why {name}` "
+            "lists what there is"
+        )
     cell = tables.cells(*name[:3])[name.row, name.column]
     found = explain(*name[:3], cell)
     if arguments.json:

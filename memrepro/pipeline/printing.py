@@ -31,12 +31,16 @@ class Add(Protocol):
 
 
 def print_table(frame: pd.DataFrame, as_json: bool = False) -> None:
-    """A table for people, or as a JSON list of records, which has all of a long cell."""
+    """A table for people, or as a JSON list of records, which has all of a long cell.
+
+    What is not known is an empty cell, and null in JSON.
+    """
     if as_json:
         print_json(frame.to_dict("records"))
     else:
         shown = frame.map(lambda cell: cut(cell, _CELL) if isinstance(cell, str) else cell)
-        print_text(shown.to_markdown(index=False, floatfmt=".4f", disable_numparse=True))
+        known = shown.astype(object).where(shown.notna(), None)
+        print_text(known.to_markdown(index=False, disable_numparse=True))
 
 
 def print_text(text: str) -> None:

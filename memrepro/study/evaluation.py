@@ -156,7 +156,7 @@ def evaluate_run(
 ) -> Iterator[tuple[str, str, str, Values]]:
     """Per-question metrics of one experiment or sweep: setting, level, protocol, values."""
     variants, evaluation = experiment.variants(), plan.evaluation
-    _check_whole(name, variants, run, gold)
+    check_whole(name, variants, run, gold)
     # All settings that are cut off and rolled up alike at once.
     alike: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     for setting, variant in variants.items():
@@ -182,18 +182,15 @@ def evaluate_run(
         yield from ((setting, *one) for one in of_setting)
 
 
-def _check_whole(
+def check_whole(
     name: str, variants: Mapping[str, Experiment], run: pd.DataFrame, gold: Gold
 ) -> None:
-    """Refuse a run that is cut short, or was made for other questions or settings.
+    """Refuse a run that is cut short, or was made for other questions or settings; name the first.
 
     Under a floor, or within a window of days or a range of dates, a question may find nothing, and
     is then missing from a whole run. One without evidence cannot be asked some days after it.
     """
-    try:
-        each = asked_in(run, [*filter(None, variants)])
-    except MemreproError as error:
-        raise MemreproError(f"{name}: {error}") from error
+    each = asked_in(run, [*filter(None, variants)])
     for (setting, experiment), asked in zip(variants.items(), each, strict=True):
         odd = asked - gold.kinds.keys()
         limits = (experiment.parameters.get(name, 0) > 0 for name in ("floor", "warm_days"))
@@ -201,10 +198,10 @@ def _check_whole(
             odd |= (gold.asked if experiment.asked else gold.kinds.keys()) - asked
         if odd:
             raise MemreproError(
-                f"the run {f'{name} {setting}'.strip()} ranks docs for {len(asked)} questions, and "
-                f"{experiment.dataset} has {len(gold.kinds)}; the first that differs is "
-                f"{min(odd)!r}: it is cut short or of another edition; delete it and run "
-                "`dvc repro` again"
+                f"the run {name}{setting and f' [{setting}]'} ranks docs for {len(asked)} "
+                f"questions, and {experiment.dataset} has {len(gold.kinds)}; the first that "
+                f"differs is {min(odd)!r}: it is cut short or of another edition; `git restore` "
+                "brings a committed one back, and `dvc repro` makes it again"
             )
 
 
@@ -283,21 +280,24 @@ def evaluate_profile(profile: str, plan: Plan) -> EvaluatedProfile:
         names = [*(["setting"] if experiment.vary else []), "query_id", "doc_id"]
         run = read_table(path, names, [*names, "rank"])
         counted = False
-        for setting, level, key, values in evaluate_run(name, experiment, run, plan, gold):
-            sums += [
-                (name, setting, level, key, metric, k, len(column), float(column.mean()))
-                for (metric, k), column in values.by.items()
-            ]
-            if key == first:
-                asked = (values.query_ids, kinds_of(experiment.dataset, values.query_ids))
-                measured += [
-                    Measured(name, setting, level, metric, k, *asked, column)
+        try:
+            for setting, level, key, values in evaluate_run(name, experiment, run, plan, gold):
+                sums += [
+                    (name, setting, level, key, metric, k, len(column), float(column.mean()))
                     for (metric, k), column in values.by.items()
                 ]
-            where = (experiment.dataset, level, key)
-            if where not in ledger:
-                ledger[where] = gold.left_out(level, protocols[key])
-            counted = True
+                if key == first:
+                    asked = (values.query_ids, kinds_of(experiment.dataset, values.query_ids))
+                    measured += [
+                        Measured(name, setting, level, metric, k, *asked, column)
+                        for (metric, k), column in values.by.items()
+                    ]
+                where = (experiment.dataset, level, key)
+                if where not in ledger:
+                    ledger[where] = gold.left_out(level, protocols[key])
+                counted = True
+        except MemreproError as error:
+            raise MemreproError(f"{path}: {error}") from error
         if not counted:  # a data set without gold
             where = (experiment.dataset, experiment.granularity, first)
             ledger[where] = gold.left_out(experiment.granularity, protocols[first])

@@ -112,6 +112,23 @@ def test_bytes_are_those_of_one_machine_whatever_the_number_of_workers(
 
 
 @pytest.mark.slow
+def test_who_waits_for_cores_that_another_holds_is_told(one_worker, monkeypatch, capsys):
+    ray = workers._connected(workers.address())
+    holder = ray.remote(num_cpus=WORKERS)(Counter).remote()
+    ray.get(holder.total.remote())
+    monkeypatch.setattr(workers, "_SILENT_SECONDS", 0.1)
+    monkeypatch.setattr(workers, "_START_SECONDS", 2)
+    try:
+        with pytest.raises(MemreproError, match="see that its cores are free"):
+            list(each_of(str, [1]))
+    finally:
+        ray.kill(holder)
+    said = capsys.readouterr().err
+    assert "waiting up to 2 s for 1 of 1 workers" in said
+    assert "another command holds its CPUs" in said
+
+
+@pytest.mark.slow
 def test_killed_workers_lose_nothing_and_nothing_kept_is_computed_twice(cluster, tmp_path):
     path, log, draw = tmp_path / "e.sqlite", tmp_path / "log", random.Random(7)
     texts = texts_to_embed()

@@ -23,6 +23,7 @@ from memrepro.study.params import load_plan
 
 ROOT = Path(__file__).parents[2]
 RUN = "locomo-minilm-rounds"
+SWEEP = "locomo-minilm-round-hybrid"
 
 
 def test_the_import_loads_nothing():
@@ -110,7 +111,7 @@ def test_ones_own_ranking_is_judged_like_a_committed_one():
 
 def test_a_comparison_resamples_the_data_sets_unit():
     dense = mr.run(RUN).values("recall_all@10")
-    hybrid = mr.sweep("locomo-minilm-round-hybrid").values("recall_all@10")["0.5"]
+    hybrid = mr.sweep(SWEEP).values("recall_all@10")["0.5"]
     by_default, by_question = mr.compare(dense, hybrid), mr.compare(dense, hybrid, by="question")
     assert (by_default.unit, by_default.groups, by_question.groups) == ("conversation", 10, 1979)
     assert by_default.difference == pytest.approx((hybrid - dense).mean())
@@ -199,6 +200,10 @@ def test_outside_a_repository_one_sentence_says_what_is_missing(call, tmp_path, 
         (lambda run: run.drop(columns="rank"), "it has no column 'rank'"),
         (lambda run: run.assign(query_id=1), "whole numbers are query_id, rank, and must be rank"),
         (lambda run: run.iloc[::-1], "row 2: the question .* has the rank .* below"),
+        (
+            lambda run: run[run["query_id"] != "conv-26-q7"],
+            "'conv-26-q7': it is cut short",
+        ),
     ],
 )
 def test_an_edited_ranking_is_named(edited, said, tmp_path, monkeypatch):
@@ -207,3 +212,13 @@ def test_an_edited_ranking_is_named(edited, said, tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.paths.run", lambda *_: path)
     with pytest.raises(MemreproError, match=rf"run\.parquet.*{said}"):
         mr.run(RUN)
+
+
+def test_a_sweep_out_of_which_a_setting_was_cut_is_refused(tmp_path, monkeypatch):
+    whole = mr.sweep(SWEEP).runs
+    path = tmp_path / "run.parquet"
+    left = [one.ranking.assign(setting=key) for key, one in whole.items() if key != "0.5"]
+    pd.concat(left).to_parquet(path, index=False)
+    monkeypatch.setattr("memrepro.files.paths.run", lambda *_: path)
+    with pytest.raises(MemreproError, match=r"run\.parquet.* \[0\.5\] ranks docs for 0 quest"):
+        mr.run(SWEEP, setting="0.5")

@@ -63,6 +63,12 @@ ERRORS = {
     "unknown parameter 'alfa' of bm25.hybrid.*alpha": lambda: mr.search(
         NOTES, ["a"], "bm25.hybrid", alfa=1.0
     ),
+    "rfmem.recollection: alpha is 1.7, and must lie in 0..1": lambda: mr.search(
+        NOTES, ["a"], "rfmem.recollection", alpha=1.7
+    ),
+    "no key has the field 'usr': there are text": lambda: mr.search(
+        NOTES, ["a"], "dense.mixture", field="usr"
+    ),
     "unknown encoder 'x'": lambda: mr.search(NOTES, ["a"], "dense.dense", encoder="x"),
     "unknown key scheme 'x'": lambda: mr.search(NOTES, ["a"], "bm25.bm25", key_scheme="x"),
     "text '1' is ''.*must be a string": lambda: mr.search(["a", ""], ["a"], "bm25.bm25"),

@@ -78,3 +78,23 @@ def test_one_process_writes_and_others_are_told_and_read_one_state(tmp_path):
 def opened_when_told(other, root):
     assert other.stdout.readline() == "open\n"
     return opened(root, mode="read")
+
+
+def test_a_file_that_may_not_grow_is_told_with_what_to_do(tmp_path):
+    store = opened(tmp_path)
+    store.add(chat(2))
+    store.close()
+    held = max(path.stat().st_size for path in tmp_path.rglob("memory.sqlite*"))
+    program = (
+        "import resource, signal, sys; from tests.memory.store_made import *\n"
+        "from pathlib import Path; from memrepro.errors import MemreproError\n"
+        "m = opened(Path(sys.argv[1])); signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)\n"
+        "try: m.add(chat(400, first=2))\n"
+        "except MemreproError as error: print(error)"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path), str(held)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "free space, or raise `ulimit -f`; what was committed is kept" in done.stdout
+    with opened(tmp_path) as again:
+        assert len(again.journal.messages()) == 2

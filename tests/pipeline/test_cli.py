@@ -39,7 +39,9 @@ def test_an_error_is_one_sentence_and_status_one(capsys):
     assert printed.err == "memrepro: -p experiment: a parameter is given as name=value\n"
 
 
-def test_what_is_no_number_is_null_in_json(capsys):
+def test_what_is_no_number_is_null_in_json_and_empty_for_people(capsys):
+    print_table(pd.DataFrame({"low": [float("nan"), 0.5], "n": [3, 4]}))
+    assert capsys.readouterr().out.splitlines()[2:] == ["|       | 3   |", "| 0.5   | 4   |"]
     print_table(pd.DataFrame({"low": [float("nan")], "least": [float("inf")], "n": [3]}), True)
     said = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert said == [{"low": None, "least": None, "n": 3}]

@@ -7,9 +7,12 @@ import pytest
 import yaml
 
 from memrepro.errors import MemreproError
+from memrepro.files import paths
+from memrepro.files.atomic import read_table, write_table
 from memrepro.provenance import links, places, tables
 from memrepro.provenance.unrun import would_run
 from memrepro.provenance.why import cell
+from tests.provenance.conftest import forget
 
 
 def linked(row, column, table="main"):
@@ -55,6 +58,16 @@ def test_a_number_that_its_run_does_not_give_is_told(toy):
     found = linked("wrong", "all", "other")
     assert found.relation == links.DISAGREES
     assert "mean 0.4000 over 5 questions" in found.text
+
+
+def test_a_run_whose_ids_are_numbers_is_told_in_one_sentence(toy):
+    path = paths.run("sample", "toy-b", "all")
+    write_table(path, read_table(path).assign(doc_id=range(18)))
+    paths.metrics("sample").unlink()
+    forget()
+    found = linked("row toy-b", "all")
+    assert found.relation == links.COMPUTED
+    assert f"{path}: the column doc_id holds int64, and ids must be texts" in found.text
 
 
 def test_a_cell_that_is_computed_names_its_runs_or_files(toy):

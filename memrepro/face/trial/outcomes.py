@@ -8,10 +8,10 @@ import pandas as pd
 
 from memrepro.core.memory import GRANULARITIES
 from memrepro.evaluate.comparison import LEVEL, Comparison, Groups
+from memrepro.evaluate.metrics import read_metric
 from memrepro.face.conversations import Conversations
 from memrepro.face.method_file import MethodFile
 from memrepro.face.own.made import MADE
-from memrepro.face.runs import read_metric
 
 PRINTED, TUNED, OWN = "as printed", "as tuned", "own"
 _COMPARED = ("difference", "low", "high", "p", "won", "lost")

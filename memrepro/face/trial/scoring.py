@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memrepro.errors import MemreproError
-from memrepro.evaluate.metrics import METRICS
-from memrepro.face.runs import docs_in, judging_of, read_metric
+from memrepro.evaluate.metrics import METRICS, read_metric
+from memrepro.face.runs import docs_in, judging_of
 from memrepro.face.trial.files import read_rankings, read_source
 from memrepro.outside.each import by_kind, each_question, whole_memories
 from memrepro.outside.runs import OutsideRun, read_against

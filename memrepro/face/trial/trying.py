@@ -15,12 +15,13 @@ from memrepro.errors import MemreproError
 from memrepro.evaluate import comparison
 from memrepro.evaluate.clustered import Clusters
 from memrepro.evaluate.comparison import QUESTION
+from memrepro.evaluate.metrics import read_metric
 from memrepro.evaluate.multiple import holm
 from memrepro.face.conversations import Conversations, load
 from memrepro.face.defaults import method_defaults, tried
 from memrepro.face.method_file import MethodFile
 from memrepro.face.own.rows import Rows
-from memrepro.face.runs import Run, docs_in, judging_of, read_metric
+from memrepro.face.runs import Run, docs_in, judging_of
 from memrepro.face.searcher import ENCODER, CachedVectors, Searched, Searcher
 from memrepro.face.trial.outcomes import OWN, PRINTED, TUNED, Cost, Outcome, Trial
 from memrepro.outside.runs import PROBLEMS, read_against
