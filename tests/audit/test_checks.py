@@ -139,6 +139,14 @@ CHECKS = {
     "p of t with its degrees of freedom": (
         ["B", "SE", "t", "df", "p"], regression(), {}, ("v", "p", "0.023"), "p of its statistic",
     ),
+    "t of an estimate as R prints it": (
+        ["Estimate", "Std. Error", "t value", "df", "Pr(>|t|)"], regression(), {},
+        ("u", "t value", "6.34"), "estimate and SE",
+    ),
+    "p of t as R prints it": (
+        ["Coef.", "Standard Error", "T-stat", "DF", "P-value"], regression(), {},
+        ("v", "P-value", "2.3e-2"), "p of its statistic",
+    ),
     "stars of an estimate and the SE below": (
         ["(1)"], starred()[0], {"stars": starred()[1], "note": NOTE},
         ("z", "(1)", "0.50"), "stars",

@@ -164,6 +164,11 @@ def test_intervals_hold_their_value_and_fit_their_n():
         ("z = +1.96, p = .50", "likely"),
         ("t(28) = 2.20, ns", "likely"),
         ("t(28) = 1.20, n.s.", None),
+        ("t(28) = --2.20, p = .50", "likely"),
+        ("t(28) = –2.20, two-sided p = .50", "likely"),
+        ("t(28) = 2.20, p = 3.6 × 10-2", None),
+        (r"$t(28) = 2.20$, $p = 3.6 \times 10^{-5}$", "likely"),
+        (r"$F(2, 40) = 1.10$, $\eta_p^2 = .05$, $p = .3e-2$", "likely"),
     ],
 )
 def test_p_values_follow_from_their_statistics(text, sure):

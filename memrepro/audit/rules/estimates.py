@@ -16,19 +16,19 @@ from memrepro.audit.rules.text.pvalues import Test, agrees
 from memrepro.audit.tables import Table
 
 _HEADS: Mapping[str, str] = {
-    "estimate": r"B|b|β|beta|coef(?:f|ficient)?s?\.?|est(?:imate|\.)?s?"
-    r"|unstandardi[sz]ed(?: coefficients?)?"
-    r"|mean diff(?:erence)?|log[- ]?odds|Δ|γ|(?:a?OR|HR|RR|IRR)(?: .*)?",
-    "error": r"S\.?E\.?(?: ?[bB])?|std\.? ?err(?:or|\.)?|standard errors?|s\.e\.m\.?|std\. e\.",
-    "t": r"t(?:[- ](?:value|stat(?:istic)?|ratio|test))?s?|t\(\d+\)",
-    "z": r"[zZ](?:[- ](?:value|score|stat(?:istic)?|ratio))?s?|wald z",
-    "F": r"F(?:[- ](?:value|stat(?:istic)?|ratio))?s?",
-    "chi2": r"χ2|χ²|chi2|chi-?\s?squared?(?: .*)?|wald(?: χ2)?|χ ?2",
-    "r": r"pearson(?:'s)? r|r",
-    "p": r"p(?:[- ]?values?)?|p\s*[(<].*|sig\.?|pr\s*\(.*|P>\|[tz]\|",
-    "df": r"d\.?f\.?(?: ?\(.*\))?|degrees of freedom",
-    "df1": r"d\.?f\.?1|num(?:erator)? ?df|df ?n", "df2": r"d\.?f\.?2|den(?:ominator)? ?df|df ?d",
-    "interval": r".*\b(?:CI|C\.I\.|confidence interval|HDI|credible interval)\b.*",
+    "estimate": r"B|b|β|Δ|γ|(?:a?OR|HR|RR|IRR)(?: .*)?|(?i:beta|coef(?:f|ficient)?s?\.?"
+    r"|est(?:imate|\.)?s?|unstandardi[sz]ed(?: coefficients?)?|mean diff(?:erence)?|log[- ]?odds)",
+    "error": r"(?i:S\.?E\.?(?: ?b)?|std\.? ?err(?:or|\.)?|standard errors?|s\.e\.m\.?|std\. e\.)",
+    "t": r"ts?|[tT][- ](?i:value|stat(?:istic)?|ratio|test)s?|t\(\d+\)",
+    "z": r"[zZ](?i:[- ](?:value|score|stat(?:istic)?|ratio))?s?|(?i:wald z)",
+    "F": r"F(?i:[- ](?:value|stat(?:istic)?|ratio))?s?",
+    "chi2": r"χ2|χ²|χ ?2|(?i:chi2|chi-?\s?squared?(?: .*)?|wald(?: χ2)?)",
+    "r": r"r|(?i:pearson(?:'s)? r)",
+    "p": r"P|(?i:p(?:[- ]?values?)|sig\.?|pr\s*\(.*|P>\|[tz]\|)|p|p\s*[(<].*",
+    "df": r"(?i:d\.?f\.?(?: ?\(.*\))?|degrees of freedom)",
+    "df1": r"(?i:d\.?f\.?1|num(?:erator)? ?df|df ?n)",
+    "df2": r"(?i:d\.?f\.?2|den(?:ominator)? ?df|df ?d)",
+    "interval": r".*\b(?:CI|C\.I\.|(?i:confidence interval)|HDI|(?i:credible interval))\b.*",
 }  # fmt: skip
 _MEDIAN = re.compile(r"median|\bIQR\b|quartile|range|\bmin\b|\bHDI\b|credible|bootstrap", re.I)
 _TELLING, _MOST = 3, 0.75
@@ -138,7 +138,10 @@ def _test(kind: str, cells: Mapping[str, str], at: Mapping[str, str]) -> Test | 
 
 def _p_in(shown: str) -> tuple[str, str] | None:
     """A cell's p and its sign: '.003', '<.001', '0.21'."""
-    found = re.search(r"(?P<sign>[<>≤≥]?)\s*=?\s*(?P<p>0?\.\d+|[01]\.0+|1)(?![\d.])", shown)
+    found = re.search(
+        r"(?P<sign>[<>≤≥]?)\s*=?\s*(?<![\d.])(?P<p>\d(?:\.\d+)?e-\d+|0?\.\d+|[01]\.0+|1)(?![\d.])",
+        shown,
+    )
     if not found or re.search(r"[a-zA-Z]{3}", shown):
         return None
     return found["p"], {"≤": "<", "≥": ">", "": "="}.get(found["sign"], found["sign"])
@@ -154,7 +157,7 @@ def _midpoints(table: Table, at: Mapping[str, str]) -> Iterator[Finding]:
         shown, other = cells[at["estimate"]].strip(), cells[at["interval"]].strip("[](){} ")
         number = parse(shown)
         ends = interval_of(f"{shown.split()[0]} [{other}]") if shown else None
-        if number is None or ends is None:
+        if number is None or ends is None or (is_ratio(row) and not ratio):
             continue
         inside = ends.low <= ends.value <= ends.high
         outside.append((row, cells, ends, inside))

@@ -21,7 +21,8 @@ _STYLED = re.compile(
     r"|hl|textnormal)\*?\s*\{([^{}]*)\}"
 )
 _TEX = (
-    (r"\\chi\s*\^\s*(?:\{\s*2\s*\}|2)", "χ2"), (r"\\chi\b", "χ"), (r"\\eta\b", "η"),
+    (r"\\chi\s*\^\s*(?:\{\s*2\s*\}|2)", "χ2"),
+    (r"\\chi(?![A-Za-z])", "χ"), (r"\\eta(?![A-Za-z])", "η"),
     (r"\\textless\s*(?:\{\})?|\\lt\b", "<"), (r"\\textgreater\s*(?:\{\})?|\\gt\b", ">"),
     (r"\\leq?(?:slant)?\b", "≤"), (r"\\geq?(?:slant)?\b", "≥"), (r"\\pm\b", "±"),
     (r"\\approx\b|\\sim\b", "≈"), (r"\\times\b", "×"), (r"\\to\b|\\rightarrow\b", "→"),
@@ -52,12 +53,19 @@ def plain(text: str, name: str = "") -> str:
         text = _INLINE.sub("", _MATHS.sub(_of_maths, text))
         text = _DEGREES.sub(r"\1(\2)", _SQUARED.sub(r"χ2\1\2", text))
         text = re.sub(r"<[^<>]+>", _lines_or_blank, _SCRIPTED.sub("", text))
-    elif name.endswith(".tex") or _LOOKS_TEX.search(text) or "$" in text:
-        text = _of_latex(text, comments=name.endswith(".tex"))
-    elif name.endswith(".md"):
+        return _one_sign(html.unescape(text))
+    if name.endswith((".md", ".markdown")):
         text = re.sub(r"```.*?```", _lines, text, flags=re.S)
         text = re.sub(r"^\s*\|.*\|\s*$", "", text, flags=re.M)
-    text = html.unescape(text)
+        text = re.sub(r"(?<!\w)_([A-Za-z]\w*)_(?![A-Za-z])|\\(?=[<>=*])", r"\1", text)
+    if name.endswith(".tex") or _LOOKS_TEX.search(text) or "$" in text:
+        text = _of_latex(text, comments=name.endswith(".tex"))
+    return _one_sign(html.unescape(text))
+
+
+def _one_sign(text: str) -> str:
+    """The text with one minus sign and one blank, and without stars of emphasis."""
+    text = re.sub(r"(?<=[=<>])(\s?)(?:--|–)(?=[\d.])", r"\1-", text)
     text = re.sub(r"(?<!\d)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\d)|\^", "", text)
     return text.replace("−", "-").replace("\u00a0", " ").replace("\u2009", " ")
 

@@ -21,8 +21,8 @@ _DF = r"[(\[]\s*(?P<df>\d[\d,.\s]*(?:[,;]\s*[nN]\s*=\s*[\d,]+)?)\s*[)\]]"
 # 'ns' says that p is above 0.05.
 _P = (
     r"(?<![A-Za-z])[pP]\s*(?:-?\s?values?|s|\(?adj\)?)?\s*"
-    r"(?P<sign><=|>=|[<>=≤≥])\s*(?P<p>0?\.\d+|[01](?:\.0+)?(?![\d.]))"
-    r"(?:\s*(?:×|x|\\cdot)\s*10\s*(?P<tens>-\d+)|[eE](?P<power>-\d+))?"
+    r"(?P<sign><=|>=|[<>=≤≥])\s*(?:(?P<digits>\d(?:\.\d+)?|\.\d+)(?:\s*(?:×|x|\\cdot)\s*10\s*|[eE])"
+    r"(?P<power>-\d+)|(?P<p>0?\.\d+|[01](?:\.0+)?(?![\d.])))"
     r"|(?<![A-Za-z.])(?P<ns>n\.?\s?s\.?)(?![A-Za-z])"
 )
 # What may stand between: an effect size, an interval, a mean square; no other statistic.
@@ -45,7 +45,7 @@ _RANKS = re.compile(r"\b[UWV]\s*=|mann[- ]?whitney|wilcoxon|exact\b", re.I)
 _NEAR = 250  # characters in which a sentence says how it tests
 _WORDS = re.compile(r"[A-Za-z]{4,}")
 _EFFECT = re.compile(
-    r"partial|cohen|hedges|adjusted|effect|size|odds|ratio|eta|omega|glass|cramer|beta|with|mean"
+    r"partial|cohen|hedges|adjusted|effect|size|odds|ratio|eta|omega|glass|cramer|beta|with|mean|sided|tailed"
     r"|difference|error|squared|confidence|interval|delta|epsilon|power|text|from|credible",
     re.I,
 )
@@ -174,8 +174,7 @@ def _test(found: re.Match[str]) -> Test | None:
         return None
     if found["ns"]:
         return Test(kind, one, two, found["value"], ".05", ">", found["is"])
-    power = found["tens"] or found["power"]
-    p = found["p"] + (f"e{power}" if power else "")
+    p = found["p"] or f"{found['digits']}e{found['power']}"
     sign = {"≤": "<", "≥": ">", "<=": "<", ">=": ">"}.get(found["sign"], found["sign"])
     return Test(kind, one, two, found["value"], p, sign, found["is"])
 
