@@ -34,7 +34,8 @@ CLEAN = {
     ),
     "a Δ of which most are from one number to another": (
         ["Base", "Ours", "Δ"],
-        {name: [f"{low:.2f}", f"{low + by:.2f}", f"{by:.2f}" + f"-{by + 0.02:.2f}" * (name not in "dg")]
+        {name: [f"{low:.2f}", f"{low + by:.2f}",
+                f"{by:.2f}" + f"-{by + 0.02:.2f}" * (name not in "dg")]
          for name, low, by in zip("abcdefgh", (0.81, 0.71, 0.61, 0.51, 0.55, 0.44, 0.40, 0.31),
                                   (0.04, 0.05, 0.03, 0.08, 0.06, 0.03, 0.03, 0.05), strict=True)}
         | {"g": ["0.40", "0.43", "0.05"]},
