@@ -158,6 +158,11 @@ CHECKS = {
     "a ratio's interval and p": (
         ["OR (95% CI)", "p"], ratios(), {}, ("age", "p", "0.320"), "interval and p",
     ),
+    "a ratio, its interval and p in columns of their own": (
+        ["Odds ratio", "95% CI", "P value"],
+        {row: [*cells[0].split(" ", 1), cells[1]] for row, cells in ratios().items()}, {},
+        ("age", "P value", "0.320"), "interval and p",
+    ),
     "a ratio outside of its interval": (
         ["OR (95% CI)", "p"], ratios(), {}, ("age", "OR (95% CI)", "1.15 (1.19, 1.91)"),
         "value in its interval",

@@ -16,8 +16,10 @@ from memrepro.audit.rules.text.pvalues import Test, agrees
 from memrepro.audit.tables import Table
 
 _HEADS: Mapping[str, str] = {
-    "estimate": r"B|b|β|Δ|γ|(?:a?OR|HR|RR|IRR)(?: .*)?|(?i:beta|coef(?:f|ficient)?s?\.?"
-    r"|est(?:imate|\.)?s?|unstandardi[sz]ed(?: coefficients?)?|mean diff(?:erence)?|log[- ]?odds)",
+    "estimate": r"B|b|β|Δ|γ|(?:a?OR|HR|RR|IRR)(?: .*)?|(?i:adj(?:usted|\.)? )?(?:OR|HR|RR)"
+    r"|(?i:(?:adj(?:usted|\.)? )?(?:odds|hazard|risk|rate|prevalence) ratios?)"
+    r"|(?i:beta|coef(?:f|ficient)?s?\.?|est(?:imate|\.)?s?"
+    r"|unstandardi[sz]ed(?: coefficients?)?|mean diff(?:erence)?|log[- ]?odds)",
     "error": r"(?i:S\.?E\.?(?: ?b)?|std\.? ?err(?:or|\.)?|standard errors?|s\.e\.m\.?|std\. e\.)",
     "t": r"ts?|[tT][- ](?i:value|stat(?:istic)?|ratio|test)s?|t\(\d+\)",
     "z": r"[zZ](?i:[- ](?:value|score|stat(?:istic)?|ratio))?s?|(?i:wald z)",
