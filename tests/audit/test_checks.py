@@ -147,6 +147,11 @@ CHECKS = {
         ["Coef.", "Standard Error", "T-stat", "DF", "P-value"], regression(), {},
         ("v", "P-value", "2.3e-2"), "p of its statistic",
     ),
+    "a test and its p in one cell": (
+        ["Mean", "Test"],
+        {"a": ["3.1", "t(28) = 2.10, p = 0.045"], "b": ["2.2", "F(1, 38) = 3.73, p = 0.061"]},
+        {}, ("a", "Test", "t(28) = 2.10, p = 0.30"), "p of its statistic",
+    ),
     "stars of an estimate and the SE below": (
         ["(1)"], starred()[0], {"stars": starred()[1], "note": NOTE},
         ("z", "(1)", "0.50"), "stars",

@@ -41,6 +41,11 @@ CLEAN = {
         | {"g": ["0.40", "0.43", "0.05"]},
         {},
     ),
+    "a p in a cell that is corrected, as the caption says": (
+        ["Mean", "Test"],
+        {"a": ["3.1", "t(28) = 2.10, p = 0.09"], "b": ["2.2", "t(28) = 2.20, p = 0.07"]},
+        {"caption": "Tests, p by Bonferroni"},
+    ),
     "100 % of which the others are parts": (
         ["Count", "% of Total"],
         {"High": ["804", "15.7%"], "Medium": ["1,743", "34.0%"], "Low": ["2,587", "50.4%"],

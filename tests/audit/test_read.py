@@ -305,6 +305,8 @@ def pdf_of_sentences(path):
         ("a.tex", r"They differ, \(t(28) = 2.10\), \(p = .30\), $F(1, 1{,}028)=4.05$, $p=.045$"),
         ("a.html", "<p>The groups differ, <i>t</i>(28) = 2.10, <em>p</em> = .30</p>"
          "<table><tr><td>t(8) = 2.10, p = .90</td><td>1</td></tr></table>"),
+        ("b.html", "<table><caption>The groups differ, t(28) = 2.10, p = .30</caption>"
+         "<tr><th>A<th>B<tr><td>x<td>1</table>"),
         ("a.md", " ".join(SENTENCES).replace("p =", "*p* =").replace(" t(", " _t_(")),
         ("a.docx", docx_of_sentences),
         ("a.pdf", pdf_of_sentences),

@@ -27,6 +27,10 @@ SHAPES = {
     "a triangle below a first row without numbers": (
         ".tex", tex(r"\toprule & 1 & 2 \\ \midrule 1. Age & & \\ 2. Size & .22 & \\ 3. Words & .21 & .63 \\"),
         ["1", "2"], {"2. Size": ["0.22", ""], "3. Words": ["0.21", "0.63"]}),
+    "a condition of its own": (
+        ".tex", r"\newif\ifdraft \draftfalse \newif\iflong \newcommand{\setlong}{\longtrue} \newcommand{\todo}{\ifdraft 9\fi}"
+        + tex(HEADS + r"BM25 \ifdraft & 0.9 \else\ifmmode\fi & 0.41 \fi & 0.28\todo \\ \iflong Ours & 0.57 & 0.45 \\ \fi"),
+        ACC, PLAIN),
     "rows of ctable": (
         ".tex", r"\ctable[caption={C}, pos=t]{lcc}{\tnote{a note}}{\FL Model & Acc & F1 \ML[0.1em] BM25 & 0.41"
         r" & 0.28 \NN Ours & 0.57 & 0.45 \LL}", ACC, PLAIN),

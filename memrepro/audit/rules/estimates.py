@@ -12,7 +12,7 @@ from memrepro.audit.heads import is_matrix
 from memrepro.audit.printed import parse
 from memrepro.audit.rules.evidence import Held, held, tally_and_exceptions
 from memrepro.audit.rules.intervals import Interval, interval_of, is_ratio
-from memrepro.audit.rules.text.pvalues import Test, agrees
+from memrepro.audit.rules.text.pvalues import Test, agrees, p_values
 from memrepro.audit.tables import Table
 
 _HEADS: Mapping[str, str] = {
@@ -245,6 +245,14 @@ def _one_sided(shown: str, low: float, high: float) -> bool:
 def _within(value: float, low: float, high: float) -> bool:
     """Whether a p is near what an interval gives: another approximation is off by some."""
     return low / 2 - 0.005 <= value <= 2 * high + 0.005
+
+
+def tests_in_cells(table: Table) -> Iterator[Finding]:
+    """Cells with a statistic and its p, 't(28) = 2.10, p = .045'."""
+    about = f"{table.reading.get('caption', '')} {table.reading.get('note', '')}"
+    for row, column, shown in table.cells():
+        for one in p_values(table.document, table.name, shown, f" {row} {column} {about}"):
+            yield one._replace(where=f"{row}, {column}", printed=shown)
 
 
 def in_one_cell(table: Table) -> Iterator[Finding]:

@@ -42,6 +42,7 @@ _SQUARED = re.compile(
 _DEGREES = re.compile(r"(?<![A-Za-z])([tFrzQ]|χ2)\s*<sub>\s*\(?\s*(\d[\d.,;\s]*?)\s*\)?\s*</sub>")
 _MATHS = re.compile(r"<math\b[^>]*?\balttext=\"([^\"]*)\"[^>]*>.*?</math\s*>", re.S | re.I)
 _NO_PROSE = re.compile(r"<(script|style|table|pre|code)\b.*?</\1\s*>", re.S | re.I)
+_CAPTION = re.compile(r"<caption\b.*?</caption\s*>", re.S | re.I)
 _LOOKS_TEX = re.compile(r"\\(?:begin|section|documentclass|textit|emph|cite|item)\b|\\[(%]")
 
 
@@ -49,7 +50,7 @@ _LOOKS_TEX = re.compile(r"\\(?:begin|section|documentclass|textit|emph|cite|item
 def plain(text: str, name: str = "") -> str:
     """What a source says, with as many lines as it has."""
     if name.endswith((".html", ".htm", ".xhtml")):
-        text = _NO_PROSE.sub(_lines, text)
+        text = _NO_PROSE.sub(_captions, text)
         text = _INLINE.sub("", _MATHS.sub(_of_maths, text))
         text = _DEGREES.sub(r"\1(\2)", _SQUARED.sub(r"χ2\1\2", text))
         text = re.sub(r"<[^<>]+>", _lines_or_blank, _SCRIPTED.sub("", text))
@@ -87,6 +88,12 @@ def _of_latex(text: str, comments: bool) -> str:
     for pattern, shown in _TEX:
         text = re.sub(pattern, shown, text)
     return text
+
+
+def _captions(found: re.Match[str]) -> str:
+    """The captions of a table, on as many lines as the table has; of a script nothing."""
+    said = " ".join(_CAPTION.findall(found[0])) if found[1].lower() == "table" else ""
+    return " ".join(said.split()) + _lines(found)
 
 
 def _lines(found: re.Match[str]) -> str:

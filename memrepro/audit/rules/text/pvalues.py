@@ -130,13 +130,14 @@ def _meets(test: Test, low: float, high: float) -> bool:
     return low <= p + room and high >= p - room
 
 
-def p_values(document: str, name: str, text: str) -> Iterator[Finding]:
+def p_values(document: str, name: str, text: str, about: str = "") -> Iterator[Finding]:
     """p-values of a text against their statistics: 't(28) = 2.10, p = .045'.
 
     Two-sided; that a one-sided p would hold, or that the sentence speaks of a correction, is told.
+    What is said `about` a text, as a caption is, may name its test too.
     """
     said = plain(text, name)
-    one_sided_text = _ONE_SIDED.search(said) is not None
+    one_sided_text = _ONE_SIDED.search(f"{said} {about}") is not None
     for found in _TEST.finditer(said):
         words = [w for w in _WORDS.findall(found["between"]) if not _EFFECT.fullmatch(w)]
         test = None if words else _test(found)
@@ -144,12 +145,12 @@ def p_values(document: str, name: str, text: str) -> Iterator[Finding]:
         if test is None or result is None or result[0]:
             continue
         _, half, (low, high) = result
-        near = said[max(0, found.start() - _NEAR) : found.end() + _NEAR]
+        near = said[max(0, found.start() - _NEAR) : found.end() + _NEAR] + about
         above = low > float(test.p) if test.sign != ">" else False
         if (half and one_sided_text) or (not above and _ADJUSTED.search(near)):
             continue
         start, end = said.rfind("\n\n", 0, found.start()), said.find("\n\n", found.end())
-        block = said[max(0, start) : end if end >= 0 else len(said)]
+        block = said[max(0, start) : end if end >= 0 else len(said)] + about
         if not above and _SEVERAL.search(block):
             continue
         unsure = half or (test.kind == "z" and _RANKS.search(block))
