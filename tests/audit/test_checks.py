@@ -147,6 +147,12 @@ CHECKS = {
         ["Coef.", "Standard Error", "T-stat", "DF", "P-value"], regression(), {},
         ("v", "P-value", "2.3e-2"), "p of its statistic",
     ),
+    "p of an F whose head has its degrees of freedom": (
+        ["F(1, 38)", "p"],
+        {"a": ["4.10", "0.050"], "b": ["3.73", "0.061"], "c": ["5.00", "0.031"],
+         "d": ["2.00", "0.165"]},
+        {}, ("c", "p", "0.310"), "p of its statistic",
+    ),
     "a test and its p in one cell": (
         ["Mean", "Test"],
         {"a": ["3.1", "t(28) = 2.10, p = 0.045"], "b": ["2.2", "F(1, 38) = 3.73, p = 0.061"]},

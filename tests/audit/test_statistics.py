@@ -275,7 +275,7 @@ def test_an_error_above_1_is_a_part_of_the_average_too():
 
 
 @pytest.mark.parametrize(
-    ("lower", "upper"), [("95% CI lower", "95% CI upper"), ("CI, 2.5", "CI, 97.5")]
+    ("lower", "upper"), [("95% CI lower", "95% CI upper"), ("CI, 2.5", "CI, 97.5"), ("LL", "UL")]
 )
 def test_the_ends_of_an_interval_in_columns_of_their_own(lower, upper):
     rows = {

@@ -21,17 +21,19 @@ _HEADS: Mapping[str, str] = {
     r"|(?i:beta|coef(?:f|ficient)?s?\.?|est(?:imate|\.)?s?"
     r"|unstandardi[sz]ed(?: coefficients?)?|mean diff(?:erence)?|log[- ]?odds)",
     "error": r"(?i:S\.?E\.?(?: ?b)?|std\.? ?err(?:or|\.)?|standard errors?|s\.e\.m\.?|std\. e\.)",
-    "t": r"ts?|[tT][- ](?i:value|stat(?:istic)?|ratio|test)s?|t\(\d+\)",
+    "t": r"ts?|[tT][- ](?i:value|stat(?:istic)?|ratio|test)s?|t ?\([\d.]+\)",
     "z": r"[zZ](?i:[- ](?:value|score|stat(?:istic)?|ratio))?s?|(?i:wald z)",
-    "F": r"F(?i:[- ](?:value|stat(?:istic)?|ratio))?s?",
-    "chi2": r"χ2|χ²|χ ?2|(?i:chi2|chi-?\s?squared?(?: .*)?|wald(?: χ2)?)",
-    "r": r"r|(?i:pearson(?:'s)? r)",
+    "F": r"F(?i:[- ](?:value|stat(?:istic)?|ratio))?s?|F ?\([\d., ]+\)",
+    "chi2": r"χ ?[2²](?: ?\(\d+\))?|(?i:chi2|chi-?\s?squared?(?: .*)?|wald(?: χ2)?)",
+    "r": r"r(?: ?\(\d+\))?|(?i:pearson(?:'s)? r)",
     "p": r"P|(?i:p(?:[- ]?values?)|sig\.?|pr\s*\(.*|P>\|[tz]\|)|p|p\s*[(<].*",
     "df": r"(?i:d\.?f\.?(?: ?\(.*\))?|degrees of freedom)",
     "df1": r"(?i:d\.?f\.?1|num(?:erator)? ?df|df ?n)",
     "df2": r"(?i:d\.?f\.?2|den(?:ominator)? ?df|df ?d)",
     "interval": r".*\b(?:CI|C\.I\.|(?i:confidence interval)|HDI|(?i:credible interval))\b.*",
 }  # fmt: skip
+# A head's last part, and its group before; the comma of 'F(1, 38)' is none between them.
+_LAST = re.compile(r"(?:(.*), )?([^,()]*(?:\([^()]*\)[^,()]*)*)")
 _MEDIAN = re.compile(r"median|\bIQR\b|quartile|range|\bmin\b|\bHDI\b|credible|bootstrap", re.I)
 _TELLING, _MOST = 3, 0.75
 _SKEWED = 0.1  # of an interval's width, as bootstraps and correlations are
@@ -41,7 +43,8 @@ def _parts(table: Table) -> Iterator[tuple[str, dict[str, str]]]:
     """A group of columns, and which column of it is what."""
     groups: dict[str, dict[str, str]] = {}
     for column in table.columns:
-        group, _, head = column.rpartition(", ")
+        found = _LAST.fullmatch(column)
+        group, head = (found[1] or "", found[2]) if found else ("", column)
         for what, pattern in _HEADS.items():
             if re.fullmatch(pattern, head.strip(" .$")):
                 groups.setdefault(group, {}).setdefault(what, column)
