@@ -171,17 +171,29 @@ def _midpoints(table: Table, at: Mapping[str, str]) -> Iterator[Finding]:
         if one and inside:
             made.append((one, ends))
     good = sum(inside for *_, inside in outside)
+    standardized = _has_another(table, at, [(cells, ends) for _, cells, ends, _ in outside])
     for row, cells, ends, inside in outside:
         if not inside and good >= _MOST * len(outside):
             yield Finding(
                 table.document, table.name, "value in its interval", f"{row}, {at['estimate']}",
                 cells[at["estimate"]], f"a value from {ends.low:g} to {ends.high:g}",
-                f"{ends.value:g}", FAILS, LIKELY if good >= 2 else WEAK,
+                f"{ends.value:g}", FAILS, LIKELY if good >= 2 and not standardized else WEAK,
                 f"an interval has its value inside, as {good} of {len(outside)} have", 1,
             )  # fmt: skip
     yield from _middles(table, made, ratio)
     if "p" in at:
         yield from _against_p(table, [(r, c, e) for r, c, e, i in outside if i], at["p"], ratio)
+
+
+def _has_another(
+    table: Table, at: Mapping[str, str], made: Sequence[tuple[Mapping[str, str], Interval]]
+) -> bool:
+    """Whether all intervals may be of another column left of them, such as a standardized one."""
+    columns = table.columns[: table.columns.index(at["interval"])]
+    group = at["interval"].rpartition(", ")[0]
+    others = [c for c in columns if c not in at.values() and c.rpartition(", ")[0] == group]
+    numbers = [[(parse(cells[c]), ends) for cells, ends in made] for c in others]
+    return any(all(n and e.low <= n.value <= e.high for n, e in own) for own in numbers)
 
 
 def _middles(

@@ -80,8 +80,20 @@ def p_of(test: Test) -> tuple[float, float] | None:
     shown = test.value.replace(" ", "").replace(",", "").replace("−", "-")
     value, room = abs(float(shown)), 0.5 * 10.0 ** -len(shown.partition(".")[2])
     ends = {"=": (value + room, max(0.0, value - room)), "<": (value, 0.0), ">": (np.inf, value)}
-    made = [_tail(test, end) for end in ends[test.bound]]
-    return None if made[0] is None or made[1] is None else (made[0], made[1])
+    made = [
+        _tail(test._replace(one=one, two=two), end) for end in ends[test.bound]
+        for one in _around(test.one) for two in _around(test.two)
+    ]  # fmt: skip
+    told = [p for p in made if p is not None]
+    return None if len(told) < len(made) else (min(told), max(told))
+
+
+def _around(degrees: float | None) -> list[float | None]:
+    """What degrees of freedom can stand for: a fraction of one was rounded."""
+    if degrees is None or degrees == int(degrees):
+        return [degrees]
+    room = 0.5 * 10.0 ** -len(str(degrees).partition(".")[2])
+    return [degrees - room, degrees + room]
 
 
 def _tail(test: Test, value: float) -> float | None:
@@ -127,7 +139,8 @@ def _meets(test: Test, low: float, high: float) -> bool:
         return low < p + _DIGITS
     if test.sign == ">":
         return high > p - _DIGITS
-    return low <= p + room and high >= p - room
+    # A power of ten is often cut off.
+    return low <= p + room * (2 if scale < 1 else 1) and high >= p - room
 
 
 def p_values(document: str, name: str, text: str, about: str = "") -> Iterator[Finding]:
