@@ -31,6 +31,12 @@ SHAPES = {
         ".tex", r"\newif\ifdraft \draftfalse \newif\iflong \newcommand{\setlong}{\longtrue} \newcommand{\todo}{\ifdraft 9\fi}"
         + tex(HEADS + r"BM25 \ifdraft & 0.9 \else\ifmmode\fi & 0.41 \fi & 0.28\todo \\ \iflong Ours & 0.57 & 0.45 \\ \fi"),
         ACC, PLAIN),
+    "what is struck out": (
+        ".tex", tex(HEADS + r"BM25 & \sout{0.9} 0.41 & \replaced{0.28}{0.9} \\ Ours\deleted{!} & 0.57\DIFdel{9} & 0.45 \\"),
+        ACC, PLAIN),
+    "steps above numbers without names": (
+        ".tex", tex(r"\hline 1 & 5 & 10 \\ \hline 0.31 & 0.42 & 0.57 \\ 0.33 & 0.45 & 0.59 \\ \hline", "ccc"),
+        ["1", "5", "10"], {"row 1": ["0.31", "0.42", "0.57"], "row 2": ["0.33", "0.45", "0.59"]}),
     "rows of ctable": (
         ".tex", r"\ctable[caption={C}, pos=t]{lcc}{\tnote{a note}}{\FL Model & Acc & F1 \ML[0.1em] BM25 & 0.41"
         r" & 0.28 \NN Ours & 0.57 & 0.45 \LL}", ACC, PLAIN),

@@ -23,7 +23,7 @@ from memrepro.audit.read.grid import (
     without_fillers,
 )
 from memrepro.audit.read.head_rows import is_head_again, rows_of_heads
-from memrepro.audit.read.labels import MOST, Part, alone, labels_of, side_by_side
+from memrepro.audit.read.labels import MOST, Part, alone, are_all_measured, labels_of, side_by_side
 from memrepro.audit.read.named import entry_of, named_rows
 from memrepro.errors import MemreproError
 
@@ -49,12 +49,12 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         tables = list(_tables(with_units(rows), grid.ruled))
     for title, heads, body, note in tables:
         numeric = [c for c in range(len(body[0])) if any(is_number(row[c].text) for row in body)]
-        labels = labels_of(body, numeric)
         place = grid.place
         if title and title not in place.caption:
             place = place._replace(caption=f"{place.caption} {title}".strip())
         width = len(body[0])
         names = [joined([row[c].text or _word(row[c]) for row in heads]) for c in range(width)]
+        labels = [] if are_all_measured(body, names) else labels_of(body, numeric)
         kept = [
             c for c, name in enumerate(names)
             if c not in labels and any(r[c].text and r[c].filled != "left" for r in (*heads, *body))

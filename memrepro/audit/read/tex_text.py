@@ -26,6 +26,7 @@ _SILENT: Mapping[str, str] = {
          "rowstyle", "fontfamily", "message", "cline", "hhline", "cmidrule"), "*{"),
     **dict.fromkeys(("footnote", "color", "cellcolor", "rowcolor", "arrayrulecolor",
                      "includegraphics"), "*[[{"),
+    **dict.fromkeys(("sout", "st", "xout", "deleted", "DIFdel", "DIFdelFL"), "[{"),  # struck out
     **dict.fromkeys(("footnotemark", "pagebreak", "nopagebreak", "linebreak", "bigstrut"), "["),
     **dict.fromkeys(("setlength", "addtolength", "fontsize", "setcounter", "tablenotetext"), "{{"),
     **dict.fromkeys(("newcommand", "renewcommand", "providecommand"), "*{[[{"),
@@ -344,6 +345,7 @@ _SPECIAL: Mapping[str, tuple[str, Callable[[_Reader, list[str]], str]]] = {
     "unit": ("[{", lambda r, g: _unit(r, g[1])),
     "SIrange": ("[{{{", lambda r, g: f"{g[1]}-{g[2]} {_unit(r, g[3])}"),
     "numrange": ("[{{", lambda r, g: f"{g[1]}-{g[2]}"),
+    "replaced": ("[{{", lambda r, g: r.inner(g[1], maths=False)),
     "ding": ("{", lambda r, g: _DINGBATS.get(g[0].strip(), "")),
     "frac": ("{{", lambda r, g: f"{r.inner(g[0], maths=True)}/{r.inner(g[1], maths=True)}"),
     "nicefrac": ("[{{", lambda r, g: f"{r.inner(g[1], maths=True)}/{r.inner(g[2], maths=True)}"),
