@@ -109,6 +109,10 @@ _MARKS = re.compile(
 _IN_DOLLARS = re.compile(r"(?:\$\s|\\\$)([^$]+?)(?:\s|\\)\$")  # maths that a program escaped
 _THOUSANDS = re.compile(r"(?<![\d.,\u2009])\d{1,3}(?:\u2009\d{3})+(?![\d\u2009])")
 _POWER = re.compile(r"(?:(\d)\s?[×·⋅*x]\s?|(?<![\w.,×·⋅*]))10\s?\^\s?\{?([-+]?\d{1,3})\}?(?!\d)")
+SCRIPT_MARK = re.compile(r"\s*(?:[a-z]|[A-Z]{1,2}|\d{1,2})(?:\s*,\s*(?:[a-z]|[A-Z]|\d{1,2}))*\s*")
+_TEXT_UNIT = re.compile(r"(?:^|[\s(/])(?:R|[kcm]?m|CO|H|r|χ|η|η[a-z]?|ω|s)$")
+_TEN = re.compile(r"(?:^|[×·⋅*x(<>=≤≥~≈\s])10$")
+_WHOLE = re.compile(r"[-−–+]?\d{1,3}")
 _NOTHING = re.compile(r"(?:n\.?/?a\.?|-+|none|nan|/|\.{3}|…|\(\.\)|[,;\s]+)?", re.I)
 BOUND = "\u00a0"  # between a number and a word that is its unit, see `with_units`
 _AMOUNT = re.compile(r"[-+~<>]?\s?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)? ([A-Za-zµ][^\s\d]*)")
@@ -164,6 +168,18 @@ def _without_mark(found: re.Match[str]) -> str:
     """A mark is dropped; but an arrow behind a name, as in 'R2 ↑', says which way is better."""
     arrow = found[0].strip() in ("↑", "↓") and not is_number(found.string[: found.start()])
     return found[0] if arrow and found.start() else found[1] or ""
+
+
+def raised(text: str, before: str) -> str:
+    """A raised text as it is read behind another; '' for the mark of a footnote."""
+    text, before = text.strip(), before.rstrip()
+    if text in ("th", "st", "nd", "rd"):
+        return text
+    if _TEN.search(before) and _WHOLE.fullmatch(text):
+        return f"^{text}"
+    if SCRIPT_MARK.fullmatch(text):
+        return text if text.isdigit() and _TEXT_UNIT.search(before) else ""
+    return text if re.search(r"[*†‡±+\-−–∗⋆()\d]", text) else ""
 
 
 def is_number(text: str) -> bool:

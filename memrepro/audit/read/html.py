@@ -16,9 +16,9 @@ from memrepro.audit.read.grid import (
     cell_of,
     check_cells,
     filled,
+    raised,
     unread,
 )
-from memrepro.audit.read.raised import raised
 from memrepro.audit.read.tex_text import plain, printed
 from memrepro.audit.read.text import text_of_file
 from memrepro.errors import MemreproError

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pylatexenc import latex2text
 
-from memrepro.audit.read.raised import SCRIPT_MARK, raised
+from memrepro.audit.read.grid import SCRIPT_MARK, raised
 from memrepro.audit.read.tex_source import arguments, closing
 
 _TOKEN = re.compile(r"\\(?:[A-Za-z@]+|.|$)|[{}$&~^_]|[^\\{}$&~^_]+", re.S)

@@ -19,9 +19,9 @@ from memrepro.audit.read.grid import (
     Unread,
     cell_of,
     filled,
+    raised,
     unread,
 )
-from memrepro.audit.read.raised import raised
 from memrepro.audit.read.text import check_unpacked
 from memrepro.errors import MemreproError
 
