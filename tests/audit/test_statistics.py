@@ -168,6 +168,7 @@ def test_intervals_hold_their_value_and_fit_their_n():
         ("t(28) = –2.20, two-sided p = .50", "likely"),
         ("t(28) = 2.20, p = 3.6 × 10-2", None),
         ("t(8.36) = 4.82, p = 1.15 × 10-3", None),
+        (r"\deleted{$t(28) = 2.20$, $p = .50$}", None),
         (r"$t(28) = 2.20$, $p = 3.6 \times 10^{-5}$", "likely"),
         (r"$F(2, 40) = 1.10$, $\eta_p^2 = .05$, $p = .3e-2$", "likely"),
     ],

@@ -78,7 +78,7 @@ def decided(text: str, known: Mapping[str, bool]) -> str:
     while known and (begun := own.search(text, at)):
         at = begun.end()
         end, other = _ends(text, at)
-        if begun[1] or not end:
+        if begun[1] or not end or "{document}" in text[at:end]:  # which is no branch
             continue
         branches = ((at, other or end), (other or end, end))
         start, stop = branches[not known[begun[2]]]

@@ -41,7 +41,8 @@ _SQUARED = re.compile(
 )
 _DEGREES = re.compile(r"(?<![A-Za-z])([tFrzQ]|χ2)\s*<sub>\s*\(?\s*(\d[\d.,;\s]*?)\s*\)?\s*</sub>")
 _MATHS = re.compile(r"<math\b[^>]*?\balttext=\"([^\"]*)\"[^>]*>.*?</math\s*>", re.S | re.I)
-_NO_PROSE = re.compile(r"<(script|style|table|pre|code)\b.*?</\1\s*>", re.S | re.I)
+_STRUCK = re.compile(r"\\(?:sout|st|xout|deleted|DIFdel)\s*(?:\[[^\]]*\])?\{[^{}]*\}")
+_NO_PROSE = re.compile(r"<(script|style|table|pre|code|del|strike)\b.*?</\1\s*>", re.S | re.I)
 _CAPTION = re.compile(r"<caption\b.*?</caption\s*>", re.S | re.I)
 _LOOKS_TEX = re.compile(r"\\(?:begin|section|documentclass|textit|emph|cite|item)\b|\\[(%]")
 
@@ -56,7 +57,7 @@ def plain(text: str, name: str = "") -> str:
         text = re.sub(r"<[^<>]+>", _lines_or_blank, _SCRIPTED.sub("", text))
         return _one_sign(html.unescape(text))
     if name.endswith((".md", ".markdown")):
-        text = re.sub(r"```.*?```", _lines, text, flags=re.S)
+        text = re.sub(r"```.*?```|~~[^~]+~~", _lines, text, flags=re.S)
         text = re.sub(r"^\s*\|.*\|\s*$", "", text, flags=re.M)
         text = re.sub(r"(?<!\w)_([A-Za-z]\w*)_(?![A-Za-z])|\\(?=[<>=*])", r"\1", text)
     if name.endswith(".tex") or _LOOKS_TEX.search(text) or "$" in text:
@@ -80,7 +81,7 @@ def _of_maths(found: re.Match[str]) -> str:
 def _of_latex(text: str, comments: bool) -> str:
     if comments:
         text = _COMMENT.sub("", text)
-    text = _BLOCK.sub(_lines, _OFF.sub(_lines, text))
+    text = _STRUCK.sub(_lines, _BLOCK.sub(_lines, _OFF.sub(_lines, text)))
     for _ in range(3):  # as deep as styles are nested
         text, changed = _STYLED.subn(r"\1", text)
         if not changed:
