@@ -26,6 +26,8 @@ _SILENT: Mapping[str, str] = {
          "rowstyle", "fontfamily", "message", "cline", "hhline", "cmidrule"), "*{"),
     **dict.fromkeys(("footnote", "color", "cellcolor", "rowcolor", "arrayrulecolor",
                      "includegraphics"), "*[[{"),
+    **dict.fromkeys(("FPadd", "FPsub", "FPmul", "FPdiv", "FPround", "FPpow"), "{{{"),  # computes
+    **dict.fromkeys(("FPeval", "FPset"), "{{"),
     **dict.fromkeys(("sout", "st", "xout", "deleted", "DIFdel", "DIFdelFL"), "[{"),  # struck out
     **dict.fromkeys(("footnotemark", "pagebreak", "nopagebreak", "linebreak", "bigstrut"), "["),
     **dict.fromkeys(("setlength", "addtolength", "fontsize", "setcounter", "tablenotetext"), "{{"),
