@@ -27,7 +27,8 @@ _SILENT: Mapping[str, str] = {
     **dict.fromkeys(("footnote", "color", "cellcolor", "rowcolor", "arrayrulecolor",
                      "includegraphics"), "*[[{"),
     **dict.fromkeys(("FPadd", "FPsub", "FPmul", "FPdiv", "FPround", "FPpow"), "{{{"),  # computes
-    **dict.fromkeys(("FPeval", "FPset"), "{{"),
+    **dict.fromkeys(("FPeval", "FPset", "let", "addtocounter"), "{{"),
+    **dict.fromkeys(("stepcounter", "refstepcounter"), "{"),
     **dict.fromkeys(("sout", "st", "xout", "deleted", "DIFdel", "DIFdelFL"), "[{"),  # struck out
     **dict.fromkeys(("footnotemark", "pagebreak", "nopagebreak", "linebreak", "bigstrut"), "["),
     **dict.fromkeys(("setlength", "addtolength", "fontsize", "setcounter", "tablenotetext"), "{{"),
