@@ -82,6 +82,7 @@ OF_PRINTED: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "change in a cell": changes.in_cells,
     "estimates": estimates.statistics,
     "interval and estimate": estimates.in_one_cell,
+    "tests in cells": estimates.tests_in_cells,
     "stars": stars.stars,
     # A precision may be of no questions while the recall beside it is.
     "F1 of P and R": statistics.f1,

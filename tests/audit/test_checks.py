@@ -139,6 +139,25 @@ CHECKS = {
     "p of t with its degrees of freedom": (
         ["B", "SE", "t", "df", "p"], regression(), {}, ("v", "p", "0.023"), "p of its statistic",
     ),
+    "t of an estimate as R prints it": (
+        ["Estimate", "Std. Error", "t value", "df", "Pr(>|t|)"], regression(), {},
+        ("u", "t value", "6.34"), "estimate and SE",
+    ),
+    "p of t as R prints it": (
+        ["Coef.", "Standard Error", "T-stat", "DF", "P-value"], regression(), {},
+        ("v", "P-value", "2.3e-2"), "p of its statistic",
+    ),
+    "p of an F whose head has its degrees of freedom": (
+        ["F(1, 38)", "p"],
+        {"a": ["4.10", "0.050"], "b": ["3.73", "0.061"], "c": ["5.00", "0.031"],
+         "d": ["2.00", "0.165"]},
+        {}, ("c", "p", "0.310"), "p of its statistic",
+    ),
+    "a test and its p in one cell": (
+        ["Mean", "Test"],
+        {"a": ["3.1", "t(28) = 2.10, p = 0.045"], "b": ["2.2", "F(1, 38) = 3.73, p = 0.061"]},
+        {}, ("a", "Test", "t(28) = 2.10, p = 0.30"), "p of its statistic",
+    ),
     "stars of an estimate and the SE below": (
         ["(1)"], starred()[0], {"stars": starred()[1], "note": NOTE},
         ("z", "(1)", "0.50"), "stars",
@@ -149,6 +168,11 @@ CHECKS = {
     ),
     "a ratio's interval and p": (
         ["OR (95% CI)", "p"], ratios(), {}, ("age", "p", "0.320"), "interval and p",
+    ),
+    "a ratio, its interval and p in columns of their own": (
+        ["Odds ratio", "95% CI", "P value"],
+        {row: [*cells[0].split(" ", 1), cells[1]] for row, cells in ratios().items()}, {},
+        ("age", "P value", "0.320"), "interval and p",
     ),
     "a ratio outside of its interval": (
         ["OR (95% CI)", "p"], ratios(), {}, ("age", "OR (95% CI)", "1.15 (1.19, 1.91)"),

@@ -24,6 +24,40 @@ CLEAN = {
          "mean (2)": ["0.815"]},
         {"n": {"N=10, rho": 10}, "caption": "Agreement with the exact value"},
     ),
+    "a Δ that is the range of four windows": (
+        ["M=28", "M=21", "M=14", "M=7", "ΔDSC"],
+        {f"x{i}": [f"{b + 3.1 + i:.1f}", f"{b + 2.2 + up:.1f}", f"{b + 1.3:.1f}", f"{b:.1f}",
+                   f"{max(3.1 + i, 2.2 + up):.1f}"]
+         for i, (b, up) in enumerate(
+            [(61.2, 0), (48.4, 3.3), (77.7, 0), (50.9, 0), (83.1, 6.4), (66.6, 0)])},
+        {},
+    ),
+    "a Δ of which most are from one number to another": (
+        ["Base", "Ours", "Δ"],
+        {name: [f"{low:.2f}", f"{low + by:.2f}",
+                f"{by:.2f}" + f"-{by + 0.02:.2f}" * (name not in "dg")]
+         for name, low, by in zip("abcdefgh", (0.81, 0.71, 0.61, 0.51, 0.55, 0.44, 0.40, 0.31),
+                                  (0.04, 0.05, 0.03, 0.08, 0.06, 0.03, 0.03, 0.05), strict=True)}
+        | {"g": ["0.40", "0.43", "0.05"]},
+        {},
+    ),
+    "an interval of the standardized estimate": (
+        ["Estimates", "Std. Est.", "95% CI"],
+        {"a": ["0.001", "0.03", "0.01, 0.05"], "b": ["-0.19", "-0.19", "-0.36, -0.02"],
+         "c": ["0.1", "0.10", "0.03, 0.18"], "d": ["0.01", "0.01", "-0.13, 0.14"]},
+        {},
+    ),
+    "a p in a cell that is corrected, as the caption says": (
+        ["Mean", "Test"],
+        {"a": ["3.1", "t(28) = 2.10, p = 0.09"], "b": ["2.2", "t(28) = 2.20, p = 0.07"]},
+        {"caption": "Tests, p by Bonferroni"},
+    ),
+    "100 % of which the others are parts": (
+        ["Count", "% of Total"],
+        {"High": ["804", "15.7%"], "Medium": ["1,743", "34.0%"], "Low": ["2,587", "50.4%"],
+         "Total": ["5,134", "100%"]},
+        {"n": 1566, "n_source": "the caption"},
+    ),
     "observations beside a difference": (
         ["Main", "Left out", "Difference"],
         {f"x{i}": [f"{0.81 + i * 0.37:.2f}", f"{0.43 + i * 0.17:.2f}", f"{0.38 + i * 0.2:.2f}"]

@@ -305,7 +305,9 @@ def pdf_of_sentences(path):
         ("a.tex", r"They differ, \(t(28) = 2.10\), \(p = .30\), $F(1, 1{,}028)=4.05$, $p=.045$"),
         ("a.html", "<p>The groups differ, <i>t</i>(28) = 2.10, <em>p</em> = .30</p>"
          "<table><tr><td>t(8) = 2.10, p = .90</td><td>1</td></tr></table>"),
-        ("a.md", " ".join(SENTENCES).replace("p =", "*p* =")),
+        ("b.html", "<table><caption>The groups differ, t(28) = 2.10, p = .30</caption>"
+         "<tr><th>A<th>B<tr><td>x<td>1</table>"),
+        ("a.md", " ".join(SENTENCES).replace("p =", "*p* =").replace(" t(", " _t_(")),
         ("a.docx", docx_of_sentences),
         ("a.pdf", pdf_of_sentences),
     ],
@@ -316,3 +318,35 @@ def test_a_test_in_the_sentences_of_every_format(tmp_path, name, write):
     (found,) = audit_file(path).failing(LIKELY)
     assert (found.rule, found.printed) == ("p of its statistic", "t(28) = 2.10, p = .30")
     assert found.table.startswith(name)
+
+
+def test_word_prints_links_insertions_controls_and_powers(tmp_path):
+    import docx
+    from docx.oxml import OxmlElement
+
+    def within(tag, node):
+        outer = OxmlElement(tag)
+        node.addprevious(outer)
+        outer.append(node)
+
+    document = docx.Document()
+    table = document.add_table(rows=0, cols=3)
+    for texts in (("Test", "A", "p"), ("x ", "0.6", "1.2 × 10"), ("y", "0.5", "0.3")):
+        for cell, text in zip(table.add_row().cells, texts, strict=True):
+            cell.paragraphs[0].add_run(text)
+    name, value, p = (cell.paragraphs[0] for cell in table.rows[1].cells)
+    within("w:hyperlink", name.add_run("linked")._r)
+    within("w:ins", value.add_run("9")._r)
+    value.add_run("a").font.superscript = True
+    p.add_run("−3").font.superscript = True
+    table.cell(0, 1).paragraphs[0].add_run("2").font.superscript = True
+    within("w:sdt", table._tbl)
+    said = document.add_paragraph("They differ, F")
+    said.add_run("1, 38").font.subscript = True
+    said.add_run(" = 3.73, p = ")
+    within("w:ins", said.add_run(".003")._r)
+    document.save(str(tmp_path / "a.docx"))
+    report = audit_file(tmp_path / "a.docx")
+    (read,) = report.tables
+    assert (read.columns, read.rows["x linked"]) == (["A", "p"], {"A": "0.69", "p": "1.2e-3"})
+    assert [f.printed for f in report.failing(LIKELY)] == ["F(1, 38) = 3.73, p = .003"]

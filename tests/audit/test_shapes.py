@@ -27,6 +27,49 @@ SHAPES = {
     "a triangle below a first row without numbers": (
         ".tex", tex(r"\toprule & 1 & 2 \\ \midrule 1. Age & & \\ 2. Size & .22 & \\ 3. Words & .21 & .63 \\"),
         ["1", "2"], {"2. Size": ["0.22", ""], "3. Words": ["0.21", "0.63"]}),
+    "a condition of its own": (
+        ".tex", r"\newif\ifdraft \draftfalse \newif\iflong \newcommand{\setlong}{\longtrue}"
+        r"\newcommand{\todo}{\ifdraft 9\fi}"
+        + tex(HEADS + r"BM25 \ifdraft & 0.9 \else\ifmmode\fi & 0.41 \fi & 0.28\todo \\"
+                    r"\iflong Ours & 0.57 & 0.45 \\ \fi"),
+        ACC, PLAIN),
+    "a cell that a macro computes": (
+        ".tex", r"\newcommand{\of}[2]{\stepcounter{c}#1 & \global\let\sum\temp\FPmul\temp{#1}{#2}"
+        r"\FPround\temp{\temp}{2}\temp}"
+        + tex(HEADS + r"BM25 & \of{0.28}{3} \\ Ours & 0.57 & 0.45 \\"), ACC,
+        {"BM25": ["0.28", ""], "Ours": ["0.57", "0.45"]}),
+    "what is struck out": (
+        ".tex", tex(HEADS + r"BM25 & \sout{0.9} 0.41 & \replaced{0.28}{0.9} \\"
+                    r"Ours\deleted{!} & 0.57\DIFdel{9} & 0.45 \\"),
+        ACC, PLAIN),
+    "steps above numbers without names": (
+        ".tex", tex(r"\hline 1 & 5 & 10 \\ \hline 0.31 & 0.42 & 0.57 \\ 0.33 & 0.45 & 0.59 \\ \hline", "ccc"),
+        ["1", "5", "10"], {"row 1": ["0.31", "0.42", "0.57"], "row 2": ["0.33", "0.45", "0.59"]}),
+    "rows of ctable": (
+        ".tex", r"\ctable[caption={C}, pos=t]{lcc}{\tnote{a note}}{\FL Model & Acc & F1 \ML[0.1em] BM25 & 0.41"
+        r" & 0.28 \NN Ours & 0.57 & 0.45 \LL}", ACC, PLAIN),
+    "numbers in groups of macros that are not known": (
+        ".tex", tex(HEADS + r"BM25 & 0.41\spread{0.02} & \both{0.28}{0.01} \\ \odd{Ours}{} & 0.57 & \col{0.45} \\"),
+        ACC, {"BM25": ["0.41 0.02", "0.28 0.01"], "Ours": ["0.57", "0.45"]}),
+    "words that are units": (
+        ".tex", tex(r"& Cost & Speed \\ \midrule BM25 & 31,855 gas & 12.3 sec/it \\ Ours & 512 gas & - \\"),
+        ["Cost", "Speed"], {"BM25": ["31,855 gas", "12.3 sec/it"], "Ours": ["512 gas", ""]}),
+    "heads of three levels that repeat": (
+        ".tex", tex("".join(
+            rf"\midrule & \multicolumn{{4}}{{c}}{{{top}}} \\"
+            r"& \multicolumn{2}{c}{Dev} & \multicolumn{2}{c}{Test}"
+            rf" \\ Model & P & R & P & R \\ \midrule x & {a} & 0.2 & 0.3 & 0.4 \\ y & {a} & 0.3 & 0.4 & 0.5 \\ "
+            for top, a in (("News", "0.1"), ("Web", "0.7"))), "lcccc"),
+        [[f"{top}, {set_}, {m}" for set_ in ("Dev", "Test") for m in "PR"] for top in ("News", "Web")],
+        [{"x": [a, "0.2", "0.3", "0.4"], "y": [a, "0.3", "0.4", "0.5"]} for a in ("0.1", "0.7")]),
+    "html, powers and what is not shown": (
+        ".html", "<table><tr><th>Test<th>A<th>R<sup>2</sup></tr><tr><td>x<sup>a</sup><td>1.2&times;10"
+        "<sup>&minus;3</sup><td><del>0.7</del>0.28<sup>1</sup></tr><tr><td>5<sup>th</sup><td><math><msup><mn>10</mn>"
+        "<mn>5</mn></msup></math><td><span style='display: none'>9</span>12&nbsp;345</tr></table>",
+        ["A", "R2"], {"x": ["1.2e-3", "0.28"], "5th": ["1e5", "12,345"]}),
+    "md, powers and notes": (
+        ".md", "| Test | A | B |\n|---|---|---|\n| x | 1.2 × 10^-3 | 0.28[^1] |\n| y | 2e-3 | ~~0.4~~ 0.45 |\n",
+        ["A", "B"], {"x": ["1.2e-3", "0.28"], "y": ["2e-3", "0.45"]}),
     "an n of each block": (
         ".tex", tex(HEADS + r"BM25 & 0.41 & 0.28 \\ n & 84 & 84 \\ Ours & 0.57 & 0.45 \\ n & 29 & 29 \\"),
         ACC, {"BM25": ["0.41", "0.28"], "n": ["84", "84"], "Ours": ["0.57", "0.45"], "n (2)": ["29", "29"]}),

@@ -164,6 +164,13 @@ def test_intervals_hold_their_value_and_fit_their_n():
         ("z = +1.96, p = .50", "likely"),
         ("t(28) = 2.20, ns", "likely"),
         ("t(28) = 1.20, n.s.", None),
+        ("t(28) = --2.20, p = .50", "likely"),
+        ("t(28) = –2.20, two-sided p = .50", "likely"),
+        ("t(28) = 2.20, p = 3.6 × 10-2", None),
+        ("t(8.36) = 4.82, p = 1.15 × 10-3", None),
+        (r"\deleted{$t(28) = 2.20$, $p = .50$}", None),
+        (r"$t(28) = 2.20$, $p = 3.6 \times 10^{-5}$", "likely"),
+        (r"$F(2, 40) = 1.10$, $\eta_p^2 = .05$, $p = .3e-2$", "likely"),
     ],
 )
 def test_p_values_follow_from_their_statistics(text, sure):
@@ -270,7 +277,7 @@ def test_an_error_above_1_is_a_part_of_the_average_too():
 
 
 @pytest.mark.parametrize(
-    ("lower", "upper"), [("95% CI lower", "95% CI upper"), ("CI, 2.5", "CI, 97.5")]
+    ("lower", "upper"), [("95% CI lower", "95% CI upper"), ("CI, 2.5", "CI, 97.5"), ("LL", "UL")]
 )
 def test_the_ends_of_an_interval_in_columns_of_their_own(lower, upper):
     rows = {

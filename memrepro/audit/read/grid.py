@@ -108,7 +108,14 @@ _MARKS = re.compile(
 )
 _IN_DOLLARS = re.compile(r"(?:\$\s|\\\$)([^$]+?)(?:\s|\\)\$")  # maths that a program escaped
 _THOUSANDS = re.compile(r"(?<![\d.,\u2009])\d{1,3}(?:\u2009\d{3})+(?![\d\u2009])")
+_POWER = re.compile(r"(?:(\d)\s?[×·⋅*x]\s?|(?<![\w.,×·⋅*]))10\s?\^\s?\{?([-+]?\d{1,3})\}?(?!\d)")
+SCRIPT_MARK = re.compile(r"\s*(?:[a-z]|[A-Z]{1,2}|\d{1,2})(?:\s*,\s*(?:[a-z]|[A-Z]|\d{1,2}))*\s*")
+_TEXT_UNIT = re.compile(r"(?:^|[\s(/])(?:R|[kcm]?m|CO|H|r|χ|η|η[a-z]?|ω|s)$")
+_TEN = re.compile(r"(?:^|[×·⋅*x(<>=≤≥~≈\s])10$")
+_WHOLE = re.compile(r"[-−–+]?\d{1,3}")
 _NOTHING = re.compile(r"(?:n\.?/?a\.?|-+|none|nan|/|\.{3}|…|\(\.\)|[,;\s]+)?", re.I)
+BOUND = "\u00a0"  # between a number and a word that is its unit, see `with_units`
+_AMOUNT = re.compile(r"[-+~<>]?\s?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)? ([A-Za-zµ][^\s\d]*)")
 _UNIT = (
     "m/s|km/h|A|V|mV|mA|[kMmnpµμ]?J|[kMG]?Pa|[kMG]?eV|dB|rpm|mmHg|bpm|mL|[µμ]m|"
     "%|‰|[kKMBTG]|ms|[µμn]s|s|sec|min|mins|h|hrs?|d|[KMGT]i?B|B|FPS|fps|[xX×]|bn|m|cm|mm|nm|km|kg|"
@@ -116,7 +123,7 @@ _UNIT = (
 )
 _ONE = (
     r"(?<![A-Za-z\d])[-+]?\s?[$€£¥]?\s?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
-    rf"(?:\s?(?:{_UNIT})(?![A-Za-z\d]))?(?![A-Za-z\d])"
+    rf"(?:\s?(?:{_UNIT})(?![A-Za-z\d])|{BOUND}\S+)?(?![A-Za-z\d])"
 )
 _BETWEEN = re.compile(
     r"(?:[\s±~≈≃<>≤≥=+\-/|,;:()\[\]{}$€£¥%↑↓→·×*†‡§^]|"
@@ -145,12 +152,15 @@ def cell_of(
 def cleaned(text: str) -> str:
     """A cell's text: signs and spaces of one kind, no footnote's mark, '' for 'n/a' or a dash.
 
-    Digits in threes with thin spaces between are one number: '12 345' is '12,345'.
+    Digits in threes with thin or fixed spaces between are one number ('12 345' is '12,345'), as is
+    a number times a power of ten: '1.2 × 10^-3' is '1.2e-3'.
     """
-    text = unicodedata.normalize("NFC", text).translate(_SIGNS)
+    text = re.sub("(?<=\\d)\u00a0(?=\\d{3}(?!\\d))", "\u2009", unicodedata.normalize("NFC", text))
+    text = text.translate(_SIGNS)
     text = _THOUSANDS.sub(lambda one: one[0].replace("\u2009", ","), text)
     text = _MARKS.sub(_without_mark, _IN_DOLLARS.sub(r"\1", " ".join(text.split())))
     text = re.sub(r"(?<![\w.])\.(?=\d)", "0.", text)
+    text = _POWER.sub(lambda one: f"{one[1] or 1}e{one[2]}", text)
     return "" if _NOTHING.fullmatch(text) else text
 
 
@@ -158,6 +168,18 @@ def _without_mark(found: re.Match[str]) -> str:
     """A mark is dropped; but an arrow behind a name, as in 'R2 ↑', says which way is better."""
     arrow = found[0].strip() in ("↑", "↓") and not is_number(found.string[: found.start()])
     return found[0] if arrow and found.start() else found[1] or ""
+
+
+def raised(text: str, before: str) -> str:
+    """A raised text as it is read behind another; '' for the mark of a footnote."""
+    text, before = text.strip(), before.rstrip()
+    if text in ("th", "st", "nd", "rd"):
+        return text
+    if _TEN.search(before) and _WHOLE.fullmatch(text):
+        return f"^{text}"
+    if SCRIPT_MARK.fullmatch(text):
+        return text if text.isdigit() and _TEXT_UNIT.search(before) else ""
+    return text if re.search(r"[*†‡±+\-−–∗⋆()\d]", text) else ""
 
 
 def is_number(text: str) -> bool:
@@ -282,6 +304,21 @@ def with_masks(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
             for i in shown:
                 text = f"{made[i][c].text}*"
                 made[i][c] = made[i][c]._replace(text=text, stars=0, starred=False)
+    return made
+
+
+def with_units(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Rows in which the word behind all amounts of a column, two or more, is their unit.
+
+    The first column's words are of names.
+    """
+    made = [list(row) for row in rows]
+    for c in range(1, len(made[0])):
+        own = [row for row in made if not row[c].filled and _AMOUNT.fullmatch(row[c].text)]
+        words = {row[c].text.rpartition(" ")[2].rstrip("s.") for row in own}
+        if len(own) > 1 and len(words) == 1:
+            for row in own:
+                row[c] = row[c]._replace(text=BOUND.join(row[c].text.rsplit(" ", 1)))
     return made
 
 

@@ -16,6 +16,7 @@ from memrepro.audit.read.grid import (
     cell_of,
     check_cells,
     filled,
+    raised,
     unread,
 )
 from memrepro.audit.read.tex_text import plain, printed
@@ -23,6 +24,10 @@ from memrepro.audit.read.text import text_of_file
 from memrepro.errors import MemreproError
 
 _MATHS = re.compile(r"\\\((.+?)\\\)")  # which a script of the page would set
+_UNSEEN = (
+    ".//del|.//s|.//strike|.//script|.//style|.//*[contains(@class, 'ltx_note')]"
+    "|.//*[contains(translate(@style, ' ', ''), 'display:none')]"
+)
 _CELLS, _GROUPS = ("td", "th"), ("thead", "tbody", "tfoot")
 
 
@@ -122,9 +127,14 @@ def _cell(node: Any) -> Cell:
             maths.text, maths.tail = shown.text, tail
             if shown.bold:
                 maths.set("class", "ltx_font_bold")
-    for mark in node.xpath(".//sup|.//*[contains(@class, 'ltx_note')]"):
-        if not re.search("[±+*∗†‡-]", mark.text_content()):
-            mark.drop_tree()
+    for unseen in node.xpath(_UNSEEN):
+        unseen.drop_tree()
+    for script in node.xpath(".//sup|.//msup/*[2]"):
+        other = script.getprevious()
+        before = script.getparent().text if other is None else other.tail or other.text_content()
+        tail, text = script.tail, raised(script.text_content(), before or "")
+        script.clear()
+        script.text, script.tail = text, tail
     for line in node.iter("br", "p", "div", "td"):
         line.tail = f" {line.tail or ''}"
     marks = [(n.tag, f"{n.get('class', '')} {n.get('style', '')}") for n in node.iter("*")]

@@ -140,6 +140,14 @@ def _is_one_of_many(body: Sequence[Sequence[Cell]]) -> bool:
     )  # fmt: skip
 
 
+def are_all_measured(body: Sequence[Sequence[Cell]], names: Sequence[str]) -> bool:
+    """Whether steps head all columns, the first too, and all have as many decimals: no names."""
+    digits = {_decimals(cell.text) for row in body for cell in row}
+    return (
+        len(names) > 2 and are_steps(names) and all(names) and len(digits) == 1 and 0 not in digits
+    )
+
+
 def _decimals(text: str) -> int:
     """How many digits stand behind the point of a plain number; 0 for any other text."""
     return len(text.partition(".")[2]) if re.fullmatch(r"-?\d+\.\d+", text) else 0

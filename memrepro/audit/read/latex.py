@@ -59,6 +59,9 @@ _SPLIT = re.compile(
     r"|(?P<open>\{)|(?P<close>\})|(?P<cell>&)", re.S,
 )  # fmt: skip
 _LENGTH = re.compile(r"\s*\[\s*-?\s*(?:[\d.]+\s*(?:pt|ex|em|cm|mm|in|bp|sp|\\)|\\)[^\]\n]*\]|\[\]")
+# Rows as \\ctable ends them, each with the rule below.
+_CTABLE_ROWS = {"FL": r"\toprule ", "NN": r"\\ ", "ML": r"\\ \midrule ", "LL": r"\\ \bottomrule "}
+_CTABLE_ROW = re.compile(r"\\(FL|NN|ML|LL)(?![A-Za-z@])(?:\s*\[[^\]]*\])?")
 _PROGRAM = re.compile(
     r"@|\\(?:[egx]?def|let|if[a-z]*|noalign|futurelet|csname|expandafter|[hv]skip|advance|setbox"
     r"|[hv]rule|global|kern|penalty|begingroup|aftergroup)(?![A-Za-z])"
@@ -260,6 +263,8 @@ def _grid(text: str, one: _Found, place: Place, source: Source, inner: Sequence[
     if _FIGURES.search(body):
         raise NoNumbers("it lays out figures: nothing can be checked")
     body = source.written(body)
+    if one.name == "ctable":
+        body = _CTABLE_ROW.sub(lambda found: _CTABLE_ROWS[found[1]], body)
     if one.name.startswith("deluxetable"):
         body = of_deluxetable(body)
     head = ""

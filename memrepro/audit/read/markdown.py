@@ -16,6 +16,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
 _CELL = re.compile(r"(?:\\.|`[^`]*`|\$[^$|]*\$|[^|\\]|\\$)*")
 _MATHS = re.compile(r"\$([^$]+)\$")
+_NOTE = re.compile(r"\[\^[^\]\s]+\]")
 
 
 def of_file(path: Path) -> Iterator[Grid | Unread]:
@@ -79,7 +80,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _inline(cell: str) -> str:
-    cell = _MATHS.sub(_maths, cell.replace("\\|", "|"))
+    cell = _MATHS.sub(_maths, _NOTE.sub("", cell.replace("\\|", "|")))
     # A number at a cell's beginning is no list, and a sign no quotation.
     said = mistune.html(f"x {cell}")
     return re.sub(r"^<p>x ?|</p>\s*$", "", str(said).strip()).replace("\n", " ")

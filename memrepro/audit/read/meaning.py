@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from memrepro.audit.read.grid import (
+    BOUND,
     Cell,
     Grid,
     NoNumbers,
@@ -18,10 +19,11 @@ from memrepro.audit.read.grid import (
     joined,
     with_masks,
     with_points,
+    with_units,
     without_fillers,
 )
 from memrepro.audit.read.head_rows import is_head_again, rows_of_heads
-from memrepro.audit.read.labels import MOST, Part, alone, labels_of, side_by_side
+from memrepro.audit.read.labels import MOST, Part, alone, are_all_measured, labels_of, side_by_side
 from memrepro.audit.read.named import entry_of, named_rows
 from memrepro.errors import MemreproError
 
@@ -41,14 +43,18 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
     """
     rows = without_fillers(with_masks(with_points(grid.rows)))
     made = []
-    for title, heads, body, note in _tables(rows, grid.ruled):
+    try:
+        tables = list(_tables(rows, grid.ruled))
+    except NoNumbers:
+        tables = list(_tables(with_units(rows), grid.ruled))
+    for title, heads, body, note in tables:
         numeric = [c for c in range(len(body[0])) if any(is_number(row[c].text) for row in body)]
-        labels = labels_of(body, numeric)
         place = grid.place
         if title and title not in place.caption:
             place = place._replace(caption=f"{place.caption} {title}".strip())
         width = len(body[0])
         names = [joined([row[c].text or _word(row[c]) for row in heads]) for c in range(width)]
+        labels = [] if are_all_measured(body, names) else labels_of(body, numeric)
         kept = [
             c for c, name in enumerate(names)
             if c not in labels and any(r[c].text and r[c].filled != "left" for r in (*heads, *body))
@@ -56,6 +62,7 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         columns = distinct(names[c] or f"column {c + 1}" for c in kept)
         # Numbers and marks name a row only with what they are of.
         set_ = len(labels) > 1 and all(_SET.fullmatch(r[c].text) for r in body for c in labels)
+        body = [[cell._replace(text=cell.text.replace(BOUND, " ")) for cell in r] for r in body]
         named = dict(named_rows(body, labels, kept, [names[c] for c in labels] if set_ else []))
         entry = entry_of(place, list(columns), named)
         made.append(entry | ({"note": note} if note else {}))
@@ -81,11 +88,13 @@ def _parts(
         title, over = joined([title, rows[0][0].text]), rows[0]
         rows, ruled = rows[1:], ruled and frozenset(i - 1 for i in ruled if i)
     first = rows_of_heads(rows, numeric, ruled)
-    starts = [0]
+    starts, last = [0], 0
     for i in range(first + 1, len(rows) - 1):
-        if i > starts[-1] + 1 and is_head_again(rows, i, starts[-1], first, numeric, ruled):
-            two = first > 1 and _is_wide(rows[i - 1]) and _is_wide(rows[first - 2])
-            starts.append(i - two)
+        if i > last + 1 and is_head_again(rows, i, starts[-1], first, numeric, ruled):
+            above = first > 1 and _is_wide(rows[i - 1])
+            titled = above and (_is_wide(rows[first - 2]) or _is_wide(rows[0]))
+            starts.append(i - titled)
+            last = i
     ends = [*starts[1:], len(rows)]
     heads: list[Sequence[Cell]] = []
     for start, end in zip(starts, ends, strict=True):

@@ -2,6 +2,7 @@
 
 import re
 import statistics
+from collections.abc import Iterable, Mapping
 
 _HIDDEN = re.compile(
     r"(?P<comment>(?<!\\)(?:\\\\)*%.*)"
@@ -11,8 +12,10 @@ _HIDDEN = re.compile(
 )
 # One with its cases in braces, such as \\ifthenelse, has no \\fi.
 _IF = re.compile(r"\\(?:if(?!f\b)[A-Za-z@]*(?!\s*\{)|fi|else)(?![A-Za-z@])|(?<!\\)(?:\\\\)*%.*")
+_NEW = re.compile(r"\\newif\s*\\if([A-Za-z@]+)")
 _CUT = re.compile(r"(?<!\\)%")
 _CELL = re.compile(r"(?<!\\)&")
+_BLANK = re.compile(r"[^\n]")
 _TIGHT = re.compile(r"(?<=[A-Za-z])&(?=[A-Z])")
 _ENDS = re.compile(r"\\\\\s*(?:\[[^\]]*\])?\s*(?:\\\w+\s*)*$")
 
@@ -53,6 +56,52 @@ def _behind_if(text: str, at: int) -> tuple[int, str]:
         if not depth:
             return found.end(), hidden(text[other : found.start()]) if other else ""
     return len(text), ""
+
+
+def conditions(text: str, bodies: Iterable[str]) -> dict[str, bool]:
+    r"""Conditions of a source, such as `\\ifdraft`, that it sets in one way alone: name → value.
+
+    One that a macro sets, or no one, is left open: a table must not be lost by a guess.
+    """
+    made, within = {}, " ".join(bodies)
+    for name in dict.fromkeys(_NEW.findall(text)):
+        sets = re.compile(rf"\\{name}(true|false)(?![A-Za-z@])")
+        if len(told := set(sets.findall(text))) == 1 and not sets.search(within):
+            made[name] = told == {"true"}
+    return made
+
+
+def decided(text: str, known: Mapping[str, bool]) -> str:
+    """The text with the branches of such conditions that print nothing blanked; as long."""
+    own = re.compile(rf"(\\newif\s*)?\\if({'|'.join(known)})(?![A-Za-z@])")
+    at = 0
+    while known and (begun := own.search(text, at)):
+        at = begun.end()
+        end, other = _ends(text, at)
+        if begun[1] or not end or "{document}" in text[at:end]:  # which is no branch
+            continue
+        branches = ((at, other or end), (other or end, end))
+        start, stop = branches[not known[begun[2]]]
+        shown = re.sub(r"^\\else", "     ", text[start:stop])
+        kept = [_BLANK.sub(" ", part) for part in (text[begun.start() : start], text[stop:end])]
+        behind = _BLANK.sub(" ", text[end : end + len(r"\fi")])
+        text = text[: begun.start()] + kept[0] + shown + kept[1] + behind + text[end + 3 :]
+    return text
+
+
+def _ends(text: str, at: int) -> tuple[int, int]:
+    r"""Where the `\\fi` and the `\\else` of a condition begin; 0 for none."""
+    depth, other = 1, 0
+    for found in _IF.finditer(text, at):
+        if "%" in found[0]:
+            continue
+        if found[0] == "\\else":
+            other = found.start() if depth == 1 else other
+            continue
+        depth += -1 if found[0] == "\\fi" else 1
+        if not depth:
+            return found.start(), other
+    return 0, 0
 
 
 def _with_escapes(text: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memrepro.audit.read.grid import Place, Unread, unread
-from memrepro.audit.read.tex_hidden import hidden
+from memrepro.audit.read.tex_hidden import conditions, decided, hidden
 from memrepro.audit.read.text import text_of_file
 from memrepro.errors import MemreproError
 
@@ -283,7 +283,11 @@ def read_source(path: Path, top: Path) -> Source:
         add(text[at:], name, text.count("\n", 0, at) + 1)
 
     walk(path, (path,))
-    made.text = "".join(pieces)
+    known = conditions("".join(pieces), (macro.body for macro in made.macros.values()))
+    made.text = decided("".join(pieces), known)
+    made.texts = {name: decided(text, known) for name, text in made.texts.items()}
+    made.macros = {name: one._replace(body=decided(one.body, known))
+                   for name, one in made.macros.items()}  # fmt: skip
     made.starts = made.starts or [(0, _name(path, top), 1)]
     return made
 

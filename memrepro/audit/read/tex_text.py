@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pylatexenc import latex2text
 
+from memrepro.audit.read.grid import SCRIPT_MARK, raised
 from memrepro.audit.read.tex_source import arguments, closing
 
 _TOKEN = re.compile(r"\\(?:[A-Za-z@]+|.|$)|[{}$&~^_]|[^\\{}$&~^_]+", re.S)
@@ -25,6 +26,10 @@ _SILENT: Mapping[str, str] = {
          "rowstyle", "fontfamily", "message", "cline", "hhline", "cmidrule"), "*{"),
     **dict.fromkeys(("footnote", "color", "cellcolor", "rowcolor", "arrayrulecolor",
                      "includegraphics"), "*[[{"),
+    **dict.fromkeys(("FPadd", "FPsub", "FPmul", "FPdiv", "FPround", "FPpow"), "{{{"),  # computes
+    **dict.fromkeys(("FPeval", "FPset", "let", "addtocounter"), "{{"),
+    **dict.fromkeys(("stepcounter", "refstepcounter"), "{"),
+    **dict.fromkeys(("sout", "st", "xout", "deleted", "DIFdel", "DIFdelFL"), "[{"),  # struck out
     **dict.fromkeys(("footnotemark", "pagebreak", "nopagebreak", "linebreak", "bigstrut"), "["),
     **dict.fromkeys(("setlength", "addtolength", "fontsize", "setcounter", "tablenotetext"), "{{"),
     **dict.fromkeys(("newcommand", "renewcommand", "providecommand"), "*{[[{"),
@@ -68,12 +73,10 @@ _SPACES = {",": "\u2009", ":": " ", ";": " ", ">": " ", " ": " ", "\n": " ", "!"
            "\\": " ", "@": "", "(": "", ")": "", "[": "", "]": "", "*": ""}  # fmt: skip
 _DINGBATS = {"51": "✓", "52": "✓", "53": "✗", "54": "✗", "55": "✗", "56": "✗"}
 _CITES = re.compile(r"[Cc]ite|[Cc]itet?p?\*?$|^(?:text|paren|foot|auto|full)cite")
-_TEXT_UNIT = re.compile(r"(?:^|[\s(/])(?:R|[kcm]?m|CO|H|r|χ|η|η[a-z]?|ω|s)$")
 _FOOTNOTED = re.compile(r"(?<=[A-Za-z.)])\$\^\{?([a-h](?:,[a-h])*)\}?\$")  # a mark behind a word
 _WHITE = re.compile(r"\\textcolor\s*\{white\}\s*\{[^{}]*\}")  # which fills a place unseen
 _OF_WORDS = re.compile(r"\([^()\d]*[A-Za-z][^()\d]*\)$")  # a power of what stands in brackets
 _XSPACE = re.compile("\ue000(?P<tight>(?=[-–.,:;/'’?!)]))?")  # no space before a hyphen or a stop
-_SCRIPT_MARK = re.compile(r"\s*(?:[a-z]|[A-Z]{1,2}|\d{1,2})(?:\s*,\s*(?:[a-z]|[A-Z]|\d{1,2}))*\s*")
 
 
 class Printed(NamedTuple):
@@ -186,12 +189,12 @@ class _Reader:
             or (tight and text.isdigit() and text != "1" and before.strip().isdigit())
         ):
             self.say(f"^{text}", bold, under)
-        elif kind == "^" and number and _SCRIPT_MARK.fullmatch(text):
+        elif kind == "^" and number and SCRIPT_MARK.fullmatch(text):
             return
         elif not number:
             # Behind an opening bracket it is raised above nothing: ends of an interval.
-            raised = kind == "^" and before[-1:] not in ("", "(", "[")
-            joint = "^" if raised and not _SCRIPT_MARK.fullmatch(text) else ""
+            above = kind == "^" and before[-1:] not in ("", "(", "[")
+            joint = "^" if above and not SCRIPT_MARK.fullmatch(text) else ""
             short = len(text) <= 3 or kind == "^"
             self.say(f"{joint}{text}" if short else f" {text}", bold, under)
         else:
@@ -250,9 +253,11 @@ class _Reader:
             if name == "begin" and env in ("minipage", "tabular"):
                 _, at = arguments(source, at, "[{")
             return at
-        return self.symbol(name, source, at, bold, under)
+        return self.symbol(name, source, at, bold, under, maths)
 
-    def symbol(self, name: str, source: str, at: int, bold: bool, under: bool) -> int:
+    def symbol(
+        self, name: str, source: str, at: int, bold: bool, under: bool, maths: bool
+    ) -> int:  # fmt: skip
         """A symbol, an accent, or a macro that is not known: what stands in its braces is kept."""
         if name in _FALLBACK:
             self.say(_FALLBACK[name], bold, under)
@@ -266,11 +271,23 @@ class _Reader:
             given, end = arguments(source, at, "*[")
             if any(given) and source[end : end + 1] == "{":
                 at = end
+            if source[at : at + 1] == "{":
+                return self.groups(source, at, bold, under, maths)
         if name.isalpha():
             while source[at : at + 1] in (" ", "\t", "\n") and source[at : at + 1]:
                 at += 1
                 if name in _WORDS:
                     self.say(" ", bold, under)
+        return at
+
+    def groups(self, source: str, at: int, bold: bool, under: bool, maths: bool) -> int:
+        """Groups behind a macro that is not known, whose numbers are numbers of their own."""
+        while source[at : at + 1] == "{":
+            end, first, before = closing(source, at), len(self.made), self.before
+            self.read(source[at + 1 : end - 1], bold=bold, under=under, maths=maths)
+            if before[-1:].isdigit() and "".join(self.made[first:])[:1].isdigit():
+                self.made.insert(first, " ")
+            at = end
         return at
 
 
@@ -319,22 +336,11 @@ def _unit(reader: _Reader, source: str) -> str:
     return reader.inner(named, maths=False).strip()
 
 
-def _superscript(reader: _Reader, given: list[str]) -> str:
-    """A superscript of text: what marks a footnote is dropped, a sign or a deviation kept."""
-    text = reader.inner(given[0], maths=False).strip()
-    before = reader.before
-    if text in ("th", "st", "nd", "rd"):
-        return text
-    if _SCRIPT_MARK.fullmatch(text):
-        return text if text.isdigit() and _TEXT_UNIT.search(before) else ""
-    return text if re.search(r"[*†‡±+\-∗⋆()\d]", text) else ""
-
-
 _SPECIAL: Mapping[str, tuple[str, Callable[[_Reader, list[str]], str]]] = {
-    "textsuperscript": ("{", _superscript),
+    "textsuperscript": ("{", lambda r, g: raised(r.inner(g[0], maths=False), r.before)),
     "textsubscript": ("{", lambda r, g: (" " if r.before[-1:].isdigit() else "")
                       + r.inner(g[0], maths=False)),
-    "tnote": ("{", _superscript),
+    "tnote": ("{", lambda r, g: raised(r.inner(g[0], maths=False), r.before)),
     "num": ("[{", lambda r, g: _number(r, g[1])),
     "SI": ("[{[{", lambda r, g: f"{_number(r, g[1])} {_unit(r, g[3])}"),
     "qty": ("[{{", lambda r, g: f"{_number(r, g[1])} {_unit(r, g[2])}"),
@@ -342,6 +348,7 @@ _SPECIAL: Mapping[str, tuple[str, Callable[[_Reader, list[str]], str]]] = {
     "unit": ("[{", lambda r, g: _unit(r, g[1])),
     "SIrange": ("[{{{", lambda r, g: f"{g[1]}-{g[2]} {_unit(r, g[3])}"),
     "numrange": ("[{{", lambda r, g: f"{g[1]}-{g[2]}"),
+    "replaced": ("[{{", lambda r, g: r.inner(g[1], maths=False)),
     "ding": ("{", lambda r, g: _DINGBATS.get(g[0].strip(), "")),
     "frac": ("{{", lambda r, g: f"{r.inner(g[0], maths=True)}/{r.inner(g[1], maths=True)}"),
     "nicefrac": ("[{{", lambda r, g: f"{r.inner(g[1], maths=True)}/{r.inner(g[2], maths=True)}"),

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from docx import Document
 from docx.table import _Cell as DocxCell
 from docx.text.paragraph import Paragraph
+from docx.text.run import Run
 
 from memrepro.audit.read.grid import (
     Cell,
@@ -18,6 +19,7 @@ from memrepro.audit.read.grid import (
     Unread,
     cell_of,
     filled,
+    raised,
     unread,
 )
 from memrepro.audit.read.text import check_unpacked
@@ -31,9 +33,8 @@ def grids(path: Path) -> Iterator[Grid | Unread | Sentences]:
     check_unpacked(path)
     document = Document(str(path))
     around = [
-        Paragraph(node, document).text if node.tag.endswith("}p") else node
-        for node in document.element.body
-        if node.tag.endswith(("}p", "}tbl"))
+        _sentence(Paragraph(node, document)) if node.tag.endswith("}p") else node
+        for node in _blocks(document.element.body)
     ]
     yield Sentences(path.name, "\n".join(one for one in around if isinstance(one, str)))
     number = 0
@@ -74,14 +75,56 @@ def _rows(table: Any, document: Any) -> list[list[Cell]]:
     return rows
 
 
+class _Part(NamedTuple):
+    """A part of a paragraph in one style; `script` is 'above' or 'below' the line, or ''."""
+
+    text: str
+    bold: bool
+    underlined: bool
+    script: str
+
+
+def _blocks(node: Any) -> Iterator[Any]:
+    """Paragraphs and tables, those of controls and of tracked insertions too."""
+    for child in node:
+        if child.tag.endswith(("}p", "}tbl")):
+            yield child
+        elif child.tag.endswith(("}sdt", "}sdtContent", "}customXml", "}ins")):
+            yield from _blocks(child)
+
+
+def _parts(paragraph: Any) -> Iterator[_Part]:
+    """What a paragraph prints: links, tracked insertions and formulas too, and no deletions."""
+    for node in paragraph._p.iter("{*}r"):
+        around = {one.tag.rpartition("}")[2] for one in node.iterancestors()}
+        if around & {"del", "moveFrom", "txbxContent"}:
+            continue
+        if "oMath" in around:
+            text = "".join(one.text or "" for one in node.iter("{*}t"))
+            script = "above" if "sup" in around else "below" if "sub" in around else ""
+            yield _Part(text, False, False, script)
+            continue
+        run = Run(node, paragraph)
+        script = "above" if run.font.superscript else "below" if run.font.subscript else ""
+        yield _Part(run.text, bool(run.bold), bool(run.underline), script)
+
+
+def _sentence(paragraph: Any) -> str:
+    """A paragraph's text; degrees of freedom below a statistic stand in brackets."""
+    made = ""
+    for part in _parts(paragraph):
+        degrees = part.script == "below" and re.search(r"(?<![A-Za-z])(?:[tFQ]|χ[2²]?)$", made)
+        made += f"({part.text})" if degrees and part.text.strip()[:1].isdigit() else part.text
+    return made
+
+
 def _cell(cell: Any, wide: int) -> Cell:
-    runs = [run for p in cell.paragraphs for run in p.runs if run.text.strip()]
-    text = " ".join("".join(map(_text, p.runs)) if p.runs else p.text for p in cell.paragraphs)
-    bold = any(run.bold for run in runs)
-    return cell_of(text, bold, any(run.underline for run in runs), columns=wide)
-
-
-def _text(run: Any) -> str:
-    """What a run prints; the letter or digit of a footnote, raised, is none of the cell's text."""
-    raised = run.font.superscript and not re.search(r"[*†‡±+\-()]", run.text)
-    return "" if raised and re.fullmatch(r"\s*[a-z\d](?:,\s*[a-z\d])*\s*", run.text) else run.text
+    lines, bold, under = [], False, False
+    for paragraph in cell.paragraphs:
+        line = ""
+        for part in _parts(paragraph):
+            line += raised(part.text, line) if part.script == "above" else part.text
+            bold |= part.bold and bool(part.text.strip())
+            under |= part.underlined and bool(part.text.strip())
+        lines.append(line)
+    return cell_of(" ".join(lines), bold, under, columns=wide)

@@ -6,7 +6,7 @@ second, that most of them follow.
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from memrepro.audit.finding import FAILS, LIKELY, WEAK, Finding, tally
 from memrepro.audit.heads import group_of
@@ -138,19 +138,29 @@ def _candidates(
             said = f"({first} − {second})" + (f" / {second}" if relative else "")
             yield said, made
     if not across:
+        # The range of those before it, such as of several windows, is no change of two.
+        before = [o for o in others if list(lines).index(o) < at]
+        for n in range(3, min(len(before), _MOST) + 1):
+            least, highest = (_ends_of(lines, before[-n:], which) for which in (min, max))
+            made = list(_differences(name, lines, highest, least, False, across))
+            yield f"the range of {before[-n]} to {before[-1]}", made
         return
     for first in near[:4]:
         for most in (max, min):
-            best = {
-                place: most((lines[o][place] for o in others
-                             if o != first and parse(lines[o][place])),
-                            key=lambda shown: parse(shown).value, default="")  # type: ignore
-                for place in lines[name]
-            }  # fmt: skip
+            best = _ends_of(lines, [o for o in others if o != first], most)
             for relative in (False, True) if percent else (False,):
                 made = list(_differences(name, lines, lines[first], best, relative, across))
                 said = f"({first} − the best of the others)" + " relative" * relative
                 yield said, made
+
+
+def _ends_of(lines: Mapping[str, Line], names: Sequence[str], most: Callable[..., str]) -> Line:
+    """The largest, or least, number of several lines at each place."""
+    return {
+        place: most((lines[o][place] for o in names if parse(lines[o][place])),
+                    key=lambda shown: parse(shown).value, default="")  # type: ignore
+        for place in lines[names[0]]
+    } if names else {}  # fmt: skip
 
 
 def _differences(
@@ -167,7 +177,7 @@ def _differences(
         a, b, change = parse(first.get(place, "")), parse(second.get(place, "")), parse(shown)
         if a is None or b is None or change is None or (relative and b.low <= 0):
             continue
-        if _SIZE.fullmatch(place):
+        if _SIZE.fullmatch(place) or change.ranged:
             continue  # how many there are of all is no change
         if a.value == b.value == change.value == 0:
             continue  # 0 − 0 = 0 holds of any three lines

@@ -12,24 +12,28 @@ from memrepro.audit.heads import is_matrix
 from memrepro.audit.printed import parse
 from memrepro.audit.rules.evidence import Held, held, tally_and_exceptions
 from memrepro.audit.rules.intervals import Interval, interval_of, is_ratio
-from memrepro.audit.rules.text.pvalues import Test, agrees
+from memrepro.audit.rules.text.pvalues import Test, agrees, p_values
 from memrepro.audit.tables import Table
 
 _HEADS: Mapping[str, str] = {
-    "estimate": r"B|b|β|beta|coef(?:f|ficient)?s?\.?|est(?:imate|\.)?s?"
-    r"|unstandardi[sz]ed(?: coefficients?)?"
-    r"|mean diff(?:erence)?|log[- ]?odds|Δ|γ|(?:a?OR|HR|RR|IRR)(?: .*)?",
-    "error": r"S\.?E\.?(?: ?[bB])?|std\.? ?err(?:or|\.)?|standard errors?|s\.e\.m\.?|std\. e\.",
-    "t": r"t(?:[- ](?:value|stat(?:istic)?|ratio|test))?s?|t\(\d+\)",
-    "z": r"[zZ](?:[- ](?:value|score|stat(?:istic)?|ratio))?s?|wald z",
-    "F": r"F(?:[- ](?:value|stat(?:istic)?|ratio))?s?",
-    "chi2": r"χ2|χ²|chi2|chi-?\s?squared?(?: .*)?|wald(?: χ2)?|χ ?2",
-    "r": r"pearson(?:'s)? r|r",
-    "p": r"p(?:[- ]?values?)?|p\s*[(<].*|sig\.?|pr\s*\(.*|P>\|[tz]\|",
-    "df": r"d\.?f\.?(?: ?\(.*\))?|degrees of freedom",
-    "df1": r"d\.?f\.?1|num(?:erator)? ?df|df ?n", "df2": r"d\.?f\.?2|den(?:ominator)? ?df|df ?d",
-    "interval": r".*\b(?:CI|C\.I\.|confidence interval|HDI|credible interval)\b.*",
+    "estimate": r"B|b|β|Δ|γ|(?:a?OR|HR|RR|IRR)(?: .*)?|(?i:adj(?:usted|\.)? )?(?:OR|HR|RR)"
+    r"|(?i:(?:adj(?:usted|\.)? )?(?:odds|hazard|risk|rate|prevalence) ratios?)"
+    r"|(?i:beta|coef(?:f|ficient)?s?\.?|est(?:imate|\.)?s?"
+    r"|unstandardi[sz]ed(?: coefficients?)?|mean diff(?:erence)?|log[- ]?odds)",
+    "error": r"(?i:S\.?E\.?(?: ?b)?|std\.? ?err(?:or|\.)?|standard errors?|s\.e\.m\.?|std\. e\.)",
+    "t": r"ts?|[tT][- ](?i:value|stat(?:istic)?|ratio|test)s?|t ?\([\d.]+\)",
+    "z": r"[zZ](?i:[- ](?:value|score|stat(?:istic)?|ratio))?s?|(?i:wald z)",
+    "F": r"F(?i:[- ](?:value|stat(?:istic)?|ratio))?s?|F ?\([\d., ]+\)",
+    "chi2": r"χ ?[2²](?: ?\(\d+\))?|(?i:chi2|chi-?\s?squared?(?: .*)?|wald(?: χ2)?)",
+    "r": r"r(?: ?\(\d+\))?|(?i:pearson(?:'s)? r)",
+    "p": r"P|(?i:p(?:[- ]?values?)|sig\.?|pr\s*\(.*|P>\|[tz]\|)|p|p\s*[(<].*",
+    "df": r"(?i:d\.?f\.?(?: ?\(.*\))?|degrees of freedom)",
+    "df1": r"(?i:d\.?f\.?1|num(?:erator)? ?df|df ?n)",
+    "df2": r"(?i:d\.?f\.?2|den(?:ominator)? ?df|df ?d)",
+    "interval": r".*\b(?:CI|C\.I\.|(?i:confidence interval)|HDI|(?i:credible interval))\b.*",
 }  # fmt: skip
+# A head's last part, and its group before; the comma of 'F(1, 38)' is none between them.
+_LAST = re.compile(r"(?:(.*), )?([^,()]*(?:\([^()]*\)[^,()]*)*)")
 _MEDIAN = re.compile(r"median|\bIQR\b|quartile|range|\bmin\b|\bHDI\b|credible|bootstrap", re.I)
 _TELLING, _MOST = 3, 0.75
 _SKEWED = 0.1  # of an interval's width, as bootstraps and correlations are
@@ -39,7 +43,8 @@ def _parts(table: Table) -> Iterator[tuple[str, dict[str, str]]]:
     """A group of columns, and which column of it is what."""
     groups: dict[str, dict[str, str]] = {}
     for column in table.columns:
-        group, _, head = column.rpartition(", ")
+        found = _LAST.fullmatch(column)
+        group, head = (found[1] or "", found[2]) if found else ("", column)
         for what, pattern in _HEADS.items():
             if re.fullmatch(pattern, head.strip(" .$")):
                 groups.setdefault(group, {}).setdefault(what, column)
@@ -138,7 +143,10 @@ def _test(kind: str, cells: Mapping[str, str], at: Mapping[str, str]) -> Test | 
 
 def _p_in(shown: str) -> tuple[str, str] | None:
     """A cell's p and its sign: '.003', '<.001', '0.21'."""
-    found = re.search(r"(?P<sign>[<>≤≥]?)\s*=?\s*(?P<p>0?\.\d+|[01]\.0+|1)(?![\d.])", shown)
+    found = re.search(
+        r"(?P<sign>[<>≤≥]?)\s*=?\s*(?<![\d.])(?P<p>\d(?:\.\d+)?e-\d+|0?\.\d+|[01]\.0+|1)(?![\d.])",
+        shown,
+    )
     if not found or re.search(r"[a-zA-Z]{3}", shown):
         return None
     return found["p"], {"≤": "<", "≥": ">", "": "="}.get(found["sign"], found["sign"])
@@ -154,7 +162,7 @@ def _midpoints(table: Table, at: Mapping[str, str]) -> Iterator[Finding]:
         shown, other = cells[at["estimate"]].strip(), cells[at["interval"]].strip("[](){} ")
         number = parse(shown)
         ends = interval_of(f"{shown.split()[0]} [{other}]") if shown else None
-        if number is None or ends is None:
+        if number is None or ends is None or (is_ratio(row) and not ratio):
             continue
         inside = ends.low <= ends.value <= ends.high
         outside.append((row, cells, ends, inside))
@@ -163,17 +171,29 @@ def _midpoints(table: Table, at: Mapping[str, str]) -> Iterator[Finding]:
         if one and inside:
             made.append((one, ends))
     good = sum(inside for *_, inside in outside)
+    standardized = _has_another(table, at, [(cells, ends) for _, cells, ends, _ in outside])
     for row, cells, ends, inside in outside:
         if not inside and good >= _MOST * len(outside):
             yield Finding(
                 table.document, table.name, "value in its interval", f"{row}, {at['estimate']}",
                 cells[at["estimate"]], f"a value from {ends.low:g} to {ends.high:g}",
-                f"{ends.value:g}", FAILS, LIKELY if good >= 2 else WEAK,
+                f"{ends.value:g}", FAILS, LIKELY if good >= 2 and not standardized else WEAK,
                 f"an interval has its value inside, as {good} of {len(outside)} have", 1,
             )  # fmt: skip
     yield from _middles(table, made, ratio)
     if "p" in at:
         yield from _against_p(table, [(r, c, e) for r, c, e, i in outside if i], at["p"], ratio)
+
+
+def _has_another(
+    table: Table, at: Mapping[str, str], made: Sequence[tuple[Mapping[str, str], Interval]]
+) -> bool:
+    """Whether all intervals may be of another column left of them, such as a standardized one."""
+    columns = table.columns[: table.columns.index(at["interval"])]
+    group = at["interval"].rpartition(", ")[0]
+    others = [c for c in columns if c not in at.values() and c.rpartition(", ")[0] == group]
+    numbers = [[(parse(cells[c]), ends) for cells, ends in made] for c in others]
+    return any(all(n and e.low <= n.value <= e.high for n, e in own) for own in numbers)
 
 
 def _middles(
@@ -240,6 +260,14 @@ def _one_sided(shown: str, low: float, high: float) -> bool:
 def _within(value: float, low: float, high: float) -> bool:
     """Whether a p is near what an interval gives: another approximation is off by some."""
     return low / 2 - 0.005 <= value <= 2 * high + 0.005
+
+
+def tests_in_cells(table: Table) -> Iterator[Finding]:
+    """Cells with a statistic and its p, 't(28) = 2.10, p = .045'."""
+    about = f"{table.reading.get('caption', '')} {table.reading.get('note', '')}"
+    for row, column, shown in table.cells():
+        for one in p_values(table.document, table.name, shown, f" {row} {column} {about}"):
+            yield one._replace(where=f"{row}, {column}", printed=shown)
 
 
 def in_one_cell(table: Table) -> Iterator[Finding]:

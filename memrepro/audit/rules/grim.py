@@ -89,7 +89,10 @@ def _deviations(table: Table) -> Iterator[tuple[str, str, dict[str, tuple[str, s
     """
     for column in table.columns:
         if re.search(_MEAN_AND_SD, column):
-            parts = {row: re.split(r"\s*[±(]\s*", c[column]) for row, c in table.rows.items()}
+            parts = {
+                row: re.split(r"\s*[±(]\s*", c[column].rstrip(" )"))
+                for row, c in table.rows.items()
+            }
             yield column, column, {row: (p[0], p[1]) for row, p in parts.items() if len(p) == 2}
         elif re.search(_MEAN, column):
             rest = re.sub(_MEAN, "", column).strip(" ,")

@@ -26,8 +26,9 @@ _RATIO = re.compile(
     r"\s+(?i:ratio)"
 )
 _LEVEL = 1.959964
-_LOWER = re.compile(r"\b(?:lower|low|LL|LB|2\.5)\b", re.I)
-_UPPER = re.compile(r"\b(?:upper|high|UL|UB|97\.5)\b", re.I)
+_LOWER = re.compile(r"\b(?:lower|low|LL|LLCI|LCL|LB|2\.5)\b", re.I)
+_UPPER = re.compile(r"\b(?:upper|high|UL|ULCI|UCL|UB|97\.5)\b", re.I)
+_ENDS = re.compile(r"\b(?:LL|LLCI|LCL)\b")  # which say beside their upper ends what they are
 _ROWS = 3  # that hold their value, from which on one is told that does not
 _MANY = 20  # cells of one form that hold their value, from which on it is no guess
 
@@ -122,7 +123,7 @@ def between(table: Table) -> Iterator[Finding]:
     for at, column in enumerate(columns):
         upper = next((c for c in columns if c != column and _as_upper(column, c)), "")
         about = f"{column} {table.reading.get('caption', '')} {table.reading.get('note', '')}"
-        if not upper or not _NAMED.search(about):
+        if not upper or not (_NAMED.search(about) or _ENDS.search(column)):
             continue
         made: list[tuple[str, str, str, bool]] = []
         for of in columns[:at]:

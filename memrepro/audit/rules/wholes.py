@@ -107,7 +107,7 @@ def is_whole(table: Table, row: str, column: str) -> bool:
 def each_whole(table: Table) -> Iterator[tuple[Whole, float, bool, str]]:
     """Every whole whose parts' sizes are stated: the parts' mean, whether it is that, why not."""
     for whole in _one_way([*_macro_or_micro(table, in_rows(table)), *_in_columns(table)]):
-        if whole.sizes:
+        if whole.sizes and not _is_all(whole):
             parts = list(whole.parts.values())
             mean = _exact(whole, parts)
             if mean is None:
@@ -118,6 +118,13 @@ def each_whole(table: Table) -> Iterator[tuple[Whole, float, bool, str]]:
             holds = _gives(whole, parts)
             why = "" if holds else "; ".join(_explanations(whole))
             yield whole, mean, holds, why
+
+
+def _is_all(whole: Whole) -> bool:
+    """Whether a whole is 100 % of something, to which its parts add up: no mean of them."""
+    parts = [number_of(part) for part in whole.parts.values()]
+    room = sum(float(part.step) for part in parts) / 2
+    return number_of(whole.shown).value == 1 and abs(sum(float(p.value) for p in parts) - 1) <= room
 
 
 def _macro_or_micro(table: Table, found: Iterable[Whole]) -> Iterator[Whole]:

@@ -21,7 +21,8 @@ _STYLED = re.compile(
     r"|hl|textnormal)\*?\s*\{([^{}]*)\}"
 )
 _TEX = (
-    (r"\\chi\s*\^\s*(?:\{\s*2\s*\}|2)", "χ2"), (r"\\chi\b", "χ"), (r"\\eta\b", "η"),
+    (r"\\chi\s*\^\s*(?:\{\s*2\s*\}|2)", "χ2"),
+    (r"\\chi(?![A-Za-z])", "χ"), (r"\\eta(?![A-Za-z])", "η"),
     (r"\\textless\s*(?:\{\})?|\\lt\b", "<"), (r"\\textgreater\s*(?:\{\})?|\\gt\b", ">"),
     (r"\\leq?(?:slant)?\b", "≤"), (r"\\geq?(?:slant)?\b", "≥"), (r"\\pm\b", "±"),
     (r"\\approx\b|\\sim\b", "≈"), (r"\\times\b", "×"), (r"\\to\b|\\rightarrow\b", "→"),
@@ -40,7 +41,9 @@ _SQUARED = re.compile(
 )
 _DEGREES = re.compile(r"(?<![A-Za-z])([tFrzQ]|χ2)\s*<sub>\s*\(?\s*(\d[\d.,;\s]*?)\s*\)?\s*</sub>")
 _MATHS = re.compile(r"<math\b[^>]*?\balttext=\"([^\"]*)\"[^>]*>.*?</math\s*>", re.S | re.I)
-_NO_PROSE = re.compile(r"<(script|style|table|pre|code)\b.*?</\1\s*>", re.S | re.I)
+_STRUCK = re.compile(r"\\(?:sout|st|xout|deleted|DIFdel)\s*(?:\[[^\]]*\])?\{[^{}]*\}")
+_NO_PROSE = re.compile(r"<(script|style|table|pre|code|del|strike)\b.*?</\1\s*>", re.S | re.I)
+_CAPTION = re.compile(r"<caption\b.*?</caption\s*>", re.S | re.I)
 _LOOKS_TEX = re.compile(r"\\(?:begin|section|documentclass|textit|emph|cite|item)\b|\\[(%]")
 
 
@@ -48,16 +51,23 @@ _LOOKS_TEX = re.compile(r"\\(?:begin|section|documentclass|textit|emph|cite|item
 def plain(text: str, name: str = "") -> str:
     """What a source says, with as many lines as it has."""
     if name.endswith((".html", ".htm", ".xhtml")):
-        text = _NO_PROSE.sub(_lines, text)
+        text = _NO_PROSE.sub(_captions, text)
         text = _INLINE.sub("", _MATHS.sub(_of_maths, text))
         text = _DEGREES.sub(r"\1(\2)", _SQUARED.sub(r"χ2\1\2", text))
         text = re.sub(r"<[^<>]+>", _lines_or_blank, _SCRIPTED.sub("", text))
-    elif name.endswith(".tex") or _LOOKS_TEX.search(text) or "$" in text:
-        text = _of_latex(text, comments=name.endswith(".tex"))
-    elif name.endswith(".md"):
-        text = re.sub(r"```.*?```", _lines, text, flags=re.S)
+        return _one_sign(html.unescape(text))
+    if name.endswith((".md", ".markdown")):
+        text = re.sub(r"```.*?```|~~[^~]+~~", _lines, text, flags=re.S)
         text = re.sub(r"^\s*\|.*\|\s*$", "", text, flags=re.M)
-    text = html.unescape(text)
+        text = re.sub(r"(?<!\w)_([A-Za-z]\w*)_(?![A-Za-z])|\\(?=[<>=*])", r"\1", text)
+    if name.endswith(".tex") or _LOOKS_TEX.search(text) or "$" in text:
+        text = _of_latex(text, comments=name.endswith(".tex"))
+    return _one_sign(html.unescape(text))
+
+
+def _one_sign(text: str) -> str:
+    """The text with one minus sign and one blank, and without stars of emphasis."""
+    text = re.sub(r"(?<=[=<>])(\s?)(?:--|–)(?=[\d.])", r"\1-", text)
     text = re.sub(r"(?<!\d)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\d)|\^", "", text)
     return text.replace("−", "-").replace("\u00a0", " ").replace("\u2009", " ")
 
@@ -71,7 +81,7 @@ def _of_maths(found: re.Match[str]) -> str:
 def _of_latex(text: str, comments: bool) -> str:
     if comments:
         text = _COMMENT.sub("", text)
-    text = _BLOCK.sub(_lines, _OFF.sub(_lines, text))
+    text = _STRUCK.sub(_lines, _BLOCK.sub(_lines, _OFF.sub(_lines, text)))
     for _ in range(3):  # as deep as styles are nested
         text, changed = _STYLED.subn(r"\1", text)
         if not changed:
@@ -79,6 +89,12 @@ def _of_latex(text: str, comments: bool) -> str:
     for pattern, shown in _TEX:
         text = re.sub(pattern, shown, text)
     return text
+
+
+def _captions(found: re.Match[str]) -> str:
+    """The captions of a table, on as many lines as the table has; of a script nothing."""
+    said = " ".join(_CAPTION.findall(found[0])) if found[1].lower() == "table" else ""
+    return " ".join(said.split()) + _lines(found)
 
 
 def _lines(found: re.Match[str]) -> str:

@@ -21,8 +21,8 @@ _DF = r"[(\[]\s*(?P<df>\d[\d,.\s]*(?:[,;]\s*[nN]\s*=\s*[\d,]+)?)\s*[)\]]"
 # 'ns' says that p is above 0.05.
 _P = (
     r"(?<![A-Za-z])[pP]\s*(?:-?\s?values?|s|\(?adj\)?)?\s*"
-    r"(?P<sign><=|>=|[<>=≤≥])\s*(?P<p>0?\.\d+|[01](?:\.0+)?(?![\d.]))"
-    r"(?:\s*(?:×|x|\\cdot)\s*10\s*(?P<tens>-\d+)|[eE](?P<power>-\d+))?"
+    r"(?P<sign><=|>=|[<>=≤≥])\s*(?:(?P<digits>\d(?:\.\d+)?|\.\d+)(?:\s*(?:×|x|\\cdot)\s*10\s*|[eE])"
+    r"(?P<power>-\d+)|(?P<p>0?\.\d+|[01](?:\.0+)?(?![\d.])))"
     r"|(?<![A-Za-z.])(?P<ns>n\.?\s?s\.?)(?![A-Za-z])"
 )
 # What may stand between: an effect size, an interval, a mean square; no other statistic.
@@ -45,7 +45,7 @@ _RANKS = re.compile(r"\b[UWV]\s*=|mann[- ]?whitney|wilcoxon|exact\b", re.I)
 _NEAR = 250  # characters in which a sentence says how it tests
 _WORDS = re.compile(r"[A-Za-z]{4,}")
 _EFFECT = re.compile(
-    r"partial|cohen|hedges|adjusted|effect|size|odds|ratio|eta|omega|glass|cramer|beta|with|mean"
+    r"partial|cohen|hedges|adjusted|effect|size|odds|ratio|eta|omega|glass|cramer|beta|with|mean|sided|tailed"
     r"|difference|error|squared|confidence|interval|delta|epsilon|power|text|from|credible",
     re.I,
 )
@@ -80,8 +80,20 @@ def p_of(test: Test) -> tuple[float, float] | None:
     shown = test.value.replace(" ", "").replace(",", "").replace("−", "-")
     value, room = abs(float(shown)), 0.5 * 10.0 ** -len(shown.partition(".")[2])
     ends = {"=": (value + room, max(0.0, value - room)), "<": (value, 0.0), ">": (np.inf, value)}
-    made = [_tail(test, end) for end in ends[test.bound]]
-    return None if made[0] is None or made[1] is None else (made[0], made[1])
+    made = [
+        _tail(test._replace(one=one, two=two), end) for end in ends[test.bound]
+        for one in _around(test.one) for two in _around(test.two)
+    ]  # fmt: skip
+    told = [p for p in made if p is not None]
+    return None if len(told) < len(made) else (min(told), max(told))
+
+
+def _around(degrees: float | None) -> list[float | None]:
+    """What degrees of freedom can stand for: a fraction of one was rounded."""
+    if degrees is None or degrees == int(degrees):
+        return [degrees]
+    room = 0.5 * 10.0 ** -len(str(degrees).partition(".")[2])
+    return [degrees - room, degrees + room]
 
 
 def _tail(test: Test, value: float) -> float | None:
@@ -127,16 +139,18 @@ def _meets(test: Test, low: float, high: float) -> bool:
         return low < p + _DIGITS
     if test.sign == ">":
         return high > p - _DIGITS
-    return low <= p + room and high >= p - room
+    # A power of ten is often cut off.
+    return low <= p + room * (2 if scale < 1 else 1) and high >= p - room
 
 
-def p_values(document: str, name: str, text: str) -> Iterator[Finding]:
+def p_values(document: str, name: str, text: str, about: str = "") -> Iterator[Finding]:
     """p-values of a text against their statistics: 't(28) = 2.10, p = .045'.
 
     Two-sided; that a one-sided p would hold, or that the sentence speaks of a correction, is told.
+    What is said `about` a text, as a caption is, may name its test too.
     """
     said = plain(text, name)
-    one_sided_text = _ONE_SIDED.search(said) is not None
+    one_sided_text = _ONE_SIDED.search(f"{said} {about}") is not None
     for found in _TEST.finditer(said):
         words = [w for w in _WORDS.findall(found["between"]) if not _EFFECT.fullmatch(w)]
         test = None if words else _test(found)
@@ -144,12 +158,12 @@ def p_values(document: str, name: str, text: str) -> Iterator[Finding]:
         if test is None or result is None or result[0]:
             continue
         _, half, (low, high) = result
-        near = said[max(0, found.start() - _NEAR) : found.end() + _NEAR]
+        near = said[max(0, found.start() - _NEAR) : found.end() + _NEAR] + about
         above = low > float(test.p) if test.sign != ">" else False
         if (half and one_sided_text) or (not above and _ADJUSTED.search(near)):
             continue
         start, end = said.rfind("\n\n", 0, found.start()), said.find("\n\n", found.end())
-        block = said[max(0, start) : end if end >= 0 else len(said)]
+        block = said[max(0, start) : end if end >= 0 else len(said)] + about
         if not above and _SEVERAL.search(block):
             continue
         unsure = half or (test.kind == "z" and _RANKS.search(block))
@@ -174,8 +188,7 @@ def _test(found: re.Match[str]) -> Test | None:
         return None
     if found["ns"]:
         return Test(kind, one, two, found["value"], ".05", ">", found["is"])
-    power = found["tens"] or found["power"]
-    p = found["p"] + (f"e{power}" if power else "")
+    p = found["p"] or f"{found['digits']}e{found['power']}"
     sign = {"≤": "<", "≥": ">", "<=": "<", ">=": ">"}.get(found["sign"], found["sign"])
     return Test(kind, one, two, found["value"], p, sign, found["is"])
 
