@@ -232,7 +232,9 @@ class Arena:
             assert of is not None
             given = replace(ranks, pairs=ranks.pairs[few], ranks=ranks.ranks[few], settings=of[few])
             deep = int(given.ranks.max(initial=1))  # a floor may leave nothing at all
-            found[self.in_tokens] = evaluate(given, self.judged, [_METRIC], [deep]).by[_METRIC, deep]
+            found[self.in_tokens] = evaluate(given, self.judged, [_METRIC], [deep]).by[
+                _METRIC, deep
+            ]
         for place, setting in enumerate(self._plan.runs[run].variants()):
             one = Candidate(run, setting)
             self._known[one] = {name: values[place] for name, values in found.items()}
@@ -256,6 +258,7 @@ class Arena:
         lists, known = of * width + query, of >= 0
         spent = tokens_until(pd.Series(lists), tokens).to_numpy()
         whole = np.bincount(lists[known], np.nan_to_num(tokens)[known], len(settings) * width)
+        of_lists = whole.astype(np.float64).reshape(-1, width)
         asked = table["query_id"].cat.categories.get_indexer(pd.Index(self.query_ids))
         is_gold = pc.is_in(docs, self.judged.ids[1].unique()).to_numpy(zero_copy_only=False)[doc]
         rows = np.flatnonzero(is_gold & known)
@@ -263,7 +266,7 @@ class Arena:
             queries, docs, query[rows] * len(docs) + doc[rows],
             table["rank"].to_numpy(np.int64)[rows], of[rows], len(settings),
         )  # fmt: skip
-        return ranks, spent[rows], whole.reshape(-1, width)[:, asked]
+        return ranks, spent[rows], of_lists[:, asked]
 
     def _ranking(self, one: Candidate) -> pd.DataFrame:
         """`query_id, doc_id, rank, score` of a run, in order of rank for each question.
