@@ -303,6 +303,8 @@ def pdf_of_sentences(path):
     ("name", "write"),
     [
         ("a.tex", r"They differ, \(t(28) = 2.10\), \(p = .30\), $F(1, 1{,}028)=4.05$, $p=.045$"),
+        ("b.tex", r"\newcommand{\statt}[2]{$t(#1) = #2$}\newcommand{\found}{2.10}\def\pt{.30}"
+         "\nThey differ, \\statt{28}{\\found}, $p = \\pt$, \\statt{28}\n{2.10}, $p=.045$."),
         ("a.html", "<p>The groups differ, <i>t</i>(28) = 2.10, <em>p</em> = .30</p>"
          "<table><tr><td>t(8) = 2.10, p = .90</td><td>1</td></tr></table>"),
         ("b.html", "<table><caption>The groups differ, t(28) = 2.10, p = .30</caption>"

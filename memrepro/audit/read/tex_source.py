@@ -15,13 +15,8 @@ from memrepro.audit.read.tex_hidden import conditions, decided, hidden
 from memrepro.audit.read.text import text_of_file
 from memrepro.errors import MemreproError
 
-_DEEPEST, _MOST_FILES, _MOST_TEXT, _MOST_EXPANDED, _MOST_STEPS = (
-    20,
-    1_000,
-    2 * 10**7,
-    200_000,
-    20_000,
-)
+_DEEPEST, _MOST_FILES, _MOST_TEXT = 20, 1_000, 2 * 10**7
+_MOST_EXPANDED, _MOST_STEPS = 200_000, 20_000
 _INCLUDE = re.compile(
     r"\\(?:(?:input|include|subfile|InputIfFileExists|loadglsentries)(?![A-Za-z])\s*(?:\{(?P<braced>[^{}]*)\}|"
     r"(?P<bare>[^\s{}\\\[]+))"
@@ -45,6 +40,8 @@ _LET = re.compile(r"\s*=?\s*(\\[A-Za-z@]+|\\.|[^\s\\])")
 _MACRO = re.compile(r"\\(?:([A-Za-z@]+)|.|$)", re.S)
 _IN_MATHS = re.compile(r"\\ifmmode(?![A-Za-z@])(.*?)(?:\\else.*?)?\\fi(?![A-Za-z@])", re.S)
 _OPEN_NAME = re.compile(r"\\[A-Za-z@]+$")  # to which a letter behind it would belong
+# A macro that stands for a number, or for a formula with one.
+_NUMBERS = re.compile(r"^[-+−$]*\d*\.?\d[\d.,]*(?:\\?%)?\$?$|[=<>][^=<>]*(?:#\d|\d)")
 _BLANKS = re.compile(r"[ \t]*\n?[ \t]*")
 
 
@@ -73,7 +70,7 @@ class Source:
         macros: name → what it stands for.
         environments: the same of environments.
         words: label → name, of the glossary.
-        texts: file → the same of it alone, on as many lines.
+        texts: file → the same of it alone, on as many lines, its numbers and formulas written out.
         files: all that were read.
         unread: files that are included and are not there.
         of_styles: macros that a style file defines, such as how it sets a title.
@@ -288,8 +285,28 @@ def read_source(path: Path, top: Path) -> Source:
     made.texts = {name: decided(text, known) for name, text in made.texts.items()}
     made.macros = {name: one._replace(body=decided(one.body, known))
                    for name, one in made.macros.items()}  # fmt: skip
+    made.texts = {name: _with_numbers(text, made.macros) for name, text in made.texts.items()}
     made.starts = made.starts or [(0, _name(path, top), 1)]
     return made
+
+
+def _with_numbers(text: str, macros: Mapping[str, Macro]) -> str:
+    """A text whose own macros for numbers and formulas stand as what they print, line by line."""
+    names = [name for name, one in macros.items() if _NUMBERS.search(one.body)]
+    if not names:
+        return text
+    used = re.compile(rf"\\({'|'.join(map(re.escape, names))})(?![A-Za-z@])")
+    pieces, at = [], 0
+    while found := used.search(text, at):
+        _, end = arguments(text, found.end(), macros[found[1]].form)
+        try:
+            said = expand(text[found.start() : end], macros)
+        except MemreproError:  # it prints more than any sentence has
+            said = ""
+        lines = "\n" * (text.count("\n", found.start(), end) - said.count("\n"))
+        pieces += [text[at : found.start()], said, lines]
+        at = end
+    return "".join([*pieces, text[at:]])
 
 
 def _name(file: Path, top: Path) -> str:

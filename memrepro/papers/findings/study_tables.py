@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import starmap
 
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
 from memrepro.papers.findings.arenas import HYBRID, Candidate, read_study
@@ -94,12 +93,16 @@ def choice_cells(study: Study) -> Iterator[Cell]:
         if one.variant != TUNED:
             continue
         sources, budget = one.sources(one.arena.main), one.arena.main
-        chosen = one.chosen[budget].most_common()
+        groups = sum(one.chosen[budget].values())
+        most, *others = (
+            f"{_called(candidate)} ({times} of {groups})"
+            for candidate, times in one.chosen[budget].most_common()
+        )
         texts = {
             "settings": str(len(one.candidates)),
-            "groups": str(sum(one.chosen[budget].values())),
-            "chosen most": _called(*chosen[0]),
-            "others chosen": ", ".join(starmap(_called, chosen[1:])) or "none",
+            "groups": str(groups),
+            "chosen most": most,
+            "others chosen": ", ".join(others) or "none",
             "chosen on other groups": number(one.mean(budget)),
             "best on these questions": number(one.best[1]),
             "optimism": f"{one.best[1] - one.mean(budget):+.4f}",
@@ -108,10 +111,10 @@ def choice_cells(study: Study) -> Iterator[Cell]:
             yield _cell(one, column, text, sources)
 
 
-def _called(candidate: Candidate, groups: int) -> str:
-    """A run as its study calls it, without data set and encoder, and how many groups chose it."""
+def _called(candidate: Candidate) -> str:
+    """A run and its setting without data set and encoder, as `round-hybrid at 0.5`."""
     run = re.sub(r"^.*?(minilm|mpnet)-", "", candidate.run)
-    return f"{candidate._replace(run=run)} ({groups})"
+    return f"{run} at {candidate.setting}" if candidate.setting else run
 
 
 def tie_cells(study: Study) -> Iterator[Cell]:

@@ -15,7 +15,7 @@ from memrepro.audit.finding import FAILS, LIKELY, WEAK, Finding
 from memrepro.audit.rules.text.plain import place, plain
 
 _PLAIN = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
-_KIND = r"(?P<kind>t|F|[zZ]|r|Q(?:[bwBW]|between|within)?|χ\s*2?|χ²|chi-?\s?squared?|chi2|X2)"
+_KIND = r"(?P<kind>t|F|H|[zZ]|r|Q(?:[bwBW]|between|within)?|χ\s*2?|χ²|chi-?\s?squared?|chi2|X2)"
 _START = rf"(?<![A-Za-z0-9_.\\]){_KIND}"
 _DF = r"[(\[]\s*(?P<df>\d[\d,.\s]*(?:[,;]\s*[nN]\s*=\s*[\d,]+)?)\s*[)\]]"
 # 'ns' says that p is above 0.05.
@@ -27,12 +27,13 @@ _P = (
 )
 # What may stand between: an effect size, an interval, a mean square; no other statistic.
 _BETWEEN = (
-    r"(?:(?!(?<![A-Za-z])(?:[tFzZQ]|χ2?|p)\s*(?:[(\[]\s*\d|[<>=≤≥]))"
+    r"(?:(?!(?<![A-Za-z])(?:[tFHzZQ]|χ2?|p)\s*(?:[(\[]\s*\d|[<>=≤≥]))"
     r"[^\n.]|\n(?!\s*\n)|\.(?!\s)){0,110}?"
 )
 _TEST = re.compile(
     rf"{_START}\s*(?:{_DF})?\s*(?P<is>[=<>≈])\s*(?P<value>[-+]?\s?{_PLAIN})(?P<between>{_BETWEEN})(?:{_P})"
 )
+_PAIRS = re.compile(r"(?<![A-Za-z])[nN]\s*=\s*(\d{1,3}(?:,\d{3})+|\d+)(?![\d.])")
 _ONE_SIDED = re.compile(r"one[- ]?(?:tailed|sided)|directional", re.I)
 _ADJUSTED = re.compile(
     r"bonferroni|holm|fdr|false discovery|corrected|adjust|tukey|hochberg|permut|bootstrap", re.I
@@ -184,6 +185,8 @@ def _test(found: re.Match[str]) -> Test | None:
     one = two = None
     if found["df"]:
         one, two = _degrees(kind, found["df"])
+    elif kind == "r" and (pairs := _PAIRS.search(found["between"])):
+        one = float(pairs[1].replace(",", "")) - 2
     if found["is"] == "≈" or (kind in ("r", "F", "chi2") and one is None):
         return None
     if found["ns"]:
