@@ -255,7 +255,9 @@ def _diff(arguments: argparse.Namespace) -> int:
         )
     )  # fmt: skip
     found, rows = diff.compare(one, other), diff.questions(one, other)
-    shown = rows if arguments.all or arguments.json else rows.head(_SHOWN)
+    shown = rows
+    if not (arguments.all or arguments.json):  # some of each side, so that neither hides the other
+        shown = rows.groupby("change", sort=False).head(_SHOWN // 2)
     texts = diff.texts(one, shown["query_id"].tolist()) if arguments.texts else {}
     if arguments.json:
         plain = rows.astype(object).where(rows.notna(), None)  # JSON has no NaN
@@ -264,9 +266,9 @@ def _diff(arguments: argparse.Namespace) -> int:
         return 0
     print(f"first   {one}: {found.mean_first:.4f}\nsecond  {other}: {found.mean_second:.4f}")
     print(f"second − first: {_compared(found.comparison.as_dict())}\n")
-    print_table(shown.fillna("-"))
+    print_table(shown.dropna(axis="columns", how="all").fillna("-"))
     if len(shown) < len(rows):
-        _more(len(rows), "won or lost: --all lists them")
+        print(f"… and {len(rows) - len(shown)} more won or lost: --all lists them")
     for query_id, named in texts.items():
         print_text(f"\n{query_id}: {named.pop('question')}")
         for doc_id, text in named.items():
