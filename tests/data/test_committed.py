@@ -19,8 +19,8 @@ NAMES = (
     "sample", "locomo", "locomo-mteb", "personabench-n00", "personabench-n03",
     "personabench-fields", "personamem-32k", "longmemeval-oracle",
 )  # fmt: skip
-# Two of LoCoMo's ten conversations, and what `nlp` extracts from them: from all, and from other data
-# sets, it takes minutes.
+# Two of the ten conversations of LoCoMo, and what `nlp` extracts from them: from all, and from
+# other data sets, it takes minutes.
 EXTRACTED = ("conv-26", "conv-30")
 BY_NLP = {
     ("event", "round"): 87, ("fact", "round"): 509, ("keyphrase", "round"): 3725,
