@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import gc
 import os
 import ssl
 from dataclasses import replace
@@ -10,6 +11,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# What is imported at collection stays to the end, and is not looked through for what may go.
+gc.disable()
 
 # How long an example takes belongs to the machine, and each run has the same examples.
 settings.register_profile(
@@ -61,3 +65,9 @@ def pytest_collection_modifyitems(items):
     """Put files with slow tests first, so that at the end no worker waits for another's."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_collection_finish():
+    """Collect garbage again, of what the tests themselves make."""
+    gc.freeze()
+    gc.enable()

@@ -61,7 +61,6 @@ def rehearse(
     Raises:
         MemreproError: if the scratch cannot be made, or a stage is unknown.
     """
-    check_stages(root(), only)
     steps: list[Step] = []
 
     def add(step: Step) -> None:
@@ -71,6 +70,7 @@ def rehearse(
     checkout, data, models = folder / "checkout", folder / "data", folder / "models"
     port = scratch.begun(folder, scale, encoders)
     if not port:
+        check_stages(root(), only)
         scratch.clone(folder)
         works = {"data": partial(write_data, data, scale), "models": partial(write_models, models)}
         for what, write in works.items():

@@ -191,7 +191,7 @@ def test_replicas_share_the_batches_and_give_the_bytes_of_one(placed, store, tmp
 
 def test_the_drift_of_half_precision_is_measured(store):
     full = load_encoder(NAME, device="cpu")
-    documents, queries = TEXTS[:24], TEXTS[54:]
+    documents, queries = TEXTS[:12], TEXTS[57:]
     halves = {
         dtype: load_encoder(NAME, device="cpu", runtime="torch", dtype=dtype)
         for dtype in ("bfloat16", "float16")

@@ -97,9 +97,9 @@ def test_ones_own_ranking_is_judged_like_a_committed_one():
     shuffled = committed.ranking.drop(columns="rank").sample(frac=1, random_state=1)
     # As of a spreadsheet in most of Europe.
     commas = shuffled.assign(score=shuffled["score"].map("{:.9f}".format).str.replace(".", ","))
-    assert not mr.run(commas, "locomo").problems
-    mine = mr.run(shuffled, "locomo").values("recall@10")
-    assert mr.compare(mine, committed.values("recall@10")).difference == 0
+    mine = mr.run(commas, "locomo")
+    assert not mine.problems
+    assert mr.compare(mine.values("recall@10"), committed.values("recall@10")).difference == 0
     some = committed.ranking["query_id"].unique()[:50].tolist()
     part = mr.run(ranking[ranking["query_id"].isin(some)], "locomo", questions=some)
     assert not part.problems

@@ -14,6 +14,7 @@ from dvc.utils.serialize import load_yaml
 
 from memrepro import _HOMES as HOMES
 from memrepro.files.atomic import read_yaml
+from memrepro.pipeline.cli import main
 from memrepro.pipeline.stage import STAGES as WORK
 from memrepro.pipeline.stage import notebook_of
 from memrepro.retrieve import FAMILIES
@@ -410,7 +411,7 @@ def copy_of_the_repository(folder):
 
 
 @pytest.mark.slow
-def test_a_stage_runs_again_where_a_raw_file_is_damaged(tmp_path):
+def test_a_stage_runs_again_where_a_raw_file_is_damaged(tmp_path, monkeypatch):
     """A rehearsal runs stages of each kind (tests/rehearse), and CI the whole sample profile."""
     copy_of_the_repository(tmp_path)
     (tmp_path / "dvc.lock").unlink(missing_ok=True)
@@ -422,7 +423,9 @@ def test_a_stage_runs_again_where_a_raw_file_is_damaged(tmp_path):
     work = lines["stages"]["prepare"]["do"]  # without its notebook, which starts a kernel
     work["cmd"] = work["cmd"].split(" --notebook ")[0]
     (tmp_path / "dvc.yaml").write_text(yaml.safe_dump(lines, sort_keys=False))
-    dvc(tmp_path, "repro", "prepare@sample")
+    monkeypatch.chdir(tmp_path)
+    assert main(["stage", "prepare", "sample"]) == 0
+    dvc(tmp_path, "commit", "--force", "prepare@sample")
     assert (tmp_path / "results" / "sample" / "data" / "sample" / "qrels.parquet").is_file()
     # A damaged raw file is noticed, and made anew.
     raw = tmp_path / "data" / "raw" / "sample" / "sample.json"

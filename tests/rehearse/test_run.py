@@ -9,23 +9,22 @@ import pandas as pd
 import pytest
 import yaml
 
+from memrepro.encode.models import registry
 from memrepro.errors import MemreproError
 from memrepro.files import atomic
-from memrepro.rehearse import scratch
+from memrepro.rehearse import models, run, scratch
+from memrepro.rehearse.contexts import write_contexts
 from memrepro.rehearse.data import write_data
 from memrepro.rehearse.run import rehearse
 from memrepro.rehearse.stages import PASSED, stages_of
 
 # Small enough for CI; `make rehearse` runs all stages.
 STAGES = ("prepare-editions@personamem", "prepare@personamem-128k", "embed-full@personamem")
+ENCODER = "multi-qa-minilm-l6-cos-v1"  # theirs
 
 
-def digests(folder):
-    return {path: atomic.sha256(path) for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
-def times(folder):
-    return {path: path.stat().st_mtime_ns for path in folder.rglob("*.parquet")}
+def times(folder, kind="*.parquet"):
+    return {path: path.stat().st_mtime_ns for path in folder.rglob(kind)}
 
 
 def test_results_hold_nothing_rehearsed():
@@ -61,43 +60,58 @@ def test_a_stage_that_is_none_is_refused_before_anything_is_made(tmp_path):
 
 
 def clone_without_notebooks(folder, clone=scratch.clone):
-    """A clone whose stages do their work and show nothing, as each notebook starts a kernel."""
+    """A clone whose stages show nothing, as each notebook starts a kernel.
+
+    The commands of a stage have one process, as each would import the same for seconds.
+    """
     checkout = clone(folder)
     line = atomic.read_yaml(checkout / "dvc.yaml")
     for stage in line["stages"].values():
         made = stage.get("do", stage)
         commands = [made["cmd"]] if isinstance(made["cmd"], str) else made["cmd"]
-        made["cmd"] = [one.split(" --notebook ")[0] for one in commands]
+        words = [one.split(" --notebook ")[0].split("memrepro", 1)[1] for one in commands]
+        calls = " or ".join(f"main('{one} '.split())" for one in words if "'" not in one)
+        made["cmd"] = f'python -c "from memrepro.pipeline.cli import main; exit({calls})"'
     atomic.write_text(checkout / "dvc.yaml", yaml.safe_dump(line, sort_keys=False))
     return checkout
+
+
+def write_contexts_alone(folder, scale):
+    """Of the data what the stages read: test_data.py has all of them."""
+    folder.mkdir()
+    write_contexts(folder / "personamem", scale, 17)
 
 
 @pytest.mark.slow
 def test_a_small_rehearsal_passes_and_touches_no_result(tmp_path, monkeypatch):
     monkeypatch.setattr(scratch, "clone", clone_without_notebooks)
+    monkeypatch.setattr(run, "write_data", write_contexts_alone)
+    # Of the models too: test_models.py has all of them.
+    monkeypatch.setattr(models, "registry", lambda: {ENCODER: registry()[ENCODER]})
     monkeypatch.setenv("MEMREPRO_MIRROR", "/nowhere")  # which a scratch checkout does not inherit
     folder, checkout = tmp_path / "scratch", tmp_path / "scratch/checkout"
-    before = digests(atomic.root() / "results")
+    before = times(atomic.root() / "results", "*")
 
     def done(step):
         """While the server still answers, a study searches the vectors, and one reads."""
         if step.stage == STAGES[-1]:
-            models = atomic.read_yaml(checkout / "params.yaml")["models"]
-            address = models["gpt-4.1-mini"]["endpoint"]["url"].removesuffix("/v1")
+            readers = atomic.read_yaml(checkout / "params.yaml")["models"]
+            address = readers["gpt-4.1-mini"]["endpoint"]["url"].removesuffix("/v1")
             environment = scratch.environment(folder, address)
-            for command in (
-                "stage retrieve personamem-rfmem-full",
-                "read full --study personamem-gpt",
-            ):
-                called = [sys.executable, "-m", "memrepro", *command.split()]
-                subprocess.run(called, cwd=checkout, env=environment, check=True)
+            program = (
+                "from memrepro.pipeline.cli import main;"
+                "exit(main('stage retrieve personamem-rfmem-full'.split())"
+                " or main('read full --study personamem-gpt'.split()))"
+            )
+            called = [sys.executable, "-c", program]
+            subprocess.run(called, cwd=checkout, env=environment, check=True)
 
     steps = rehearse(folder, 1 / 250, STAGES, done=done)
     log = (folder / "log.txt").read_text(encoding="utf-8", errors="replace")
     assert {step.outcome for step in steps} == {PASSED}, log[-3000:]
     assert {step.stage for step in steps[2:-1]} == set(STAGES)
     assert all(step.peak > 50e6 and step.cpu > 0 for step in steps[2:-1])
-    assert digests(atomic.root() / "results") == before
+    assert times(atomic.root() / "results", "*") == before
 
     results = checkout / "results/full"
     assert (results / scratch.MARK).is_file()
@@ -119,7 +133,7 @@ def test_a_small_rehearsal_passes_and_touches_no_result(tmp_path, monkeypatch):
 
 
 def test_vectors_without_an_encoder_have_its_dimension(tmp_path):
-    write_data(tmp_path / "data", 1 / 250)
+    write_data(tmp_path / "data", 1 / 1000)
     room = tmp_path / "memrepro"
     (room / "encode").mkdir(parents=True)
     shutil.copy(atomic.root() / "params.yaml", tmp_path)
