@@ -322,6 +322,14 @@ def test_a_test_in_the_sentences_of_every_format(tmp_path, name, write):
     assert found.table.startswith(name)
 
 
+def test_a_macro_of_several_lines_leaves_sentences_on_theirs(tmp_path):
+    path = tmp_path / "a.tex"
+    define = "\\newcommand{\\statt}[2]{%\n  $t(#1)\n = #2$}\n"
+    path.write_text(define + "One \\statt{28}{2.10}.\n\nTwo \\statt{28}{2.10}, $p = .30$.")
+    (found,) = audit_file(path).failing(LIKELY)
+    assert found.where.startswith("line 6: t(28) = 2.10")
+
+
 def test_word_prints_links_insertions_controls_and_powers(tmp_path):
     import docx
     from docx.oxml import OxmlElement

@@ -100,7 +100,7 @@ def test_what_is_no_tidy_table_is_refused(tmp_path, text, sentence):
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(MemreproError, match="is missing"):
         tables_of(tmp_path / "none.yaml")
-    with pytest.raises(MemreproError, match=r"is neither of \.yaml"):
+    with pytest.raises(MemreproError, match=r"is none of \.yaml"):
         tables_of(written(tmp_path, "text", "paper.txt"))
     with pytest.raises(MemreproError, match="holds no tables"):
         tables_of(written(tmp_path, "[]", "paper.yaml"))

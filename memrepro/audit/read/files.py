@@ -111,12 +111,12 @@ def tables_of(path: Path, exclude: Sequence[str] = ()) -> Read:
         if not paths:
             raise MemreproError(f"{path} holds no file that can be read: {', '.join(SUFFIXES)}")
         return _Reading(path.resolve().name, path.resolve(), alone=False).read_all(paths)
-    if path.suffix.lower() not in SUFFIXES:
-        raise MemreproError(f"{path} is neither of {', '.join(SUFFIXES)}: see docs/audit.md")
     if not path.is_file():
         raise MemreproError(
-            f"{path} is missing: the audit needs a file of tables, see docs/audit.md"
+            f"{path} is missing: the audit needs a file of tables or a folder, see docs/audit.md"
         )
+    if path.suffix.lower() not in SUFFIXES:
+        raise MemreproError(f"{path} is none of {', '.join(SUFFIXES)}: see docs/audit.md")
     return _Reading(path.stem, path.resolve().parent, alone=True).read_all([path])
 
 

@@ -300,10 +300,10 @@ def _with_numbers(text: str, macros: Mapping[str, Macro]) -> str:
     while found := used.search(text, at):
         _, end = arguments(text, found.end(), macros[found[1]].form)
         try:
-            said = expand(text[found.start() : end], macros)
+            said = expand(text[found.start() : end], macros).replace("\n", " ")
         except MemreproError:  # it prints more than any sentence has
             said = ""
-        lines = "\n" * (text.count("\n", found.start(), end) - said.count("\n"))
+        lines = "\n" * text.count("\n", found.start(), end)
         pieces += [text[at : found.start()], said, lines]
         at = end
     return "".join([*pieces, text[at:]])
