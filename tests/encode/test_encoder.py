@@ -27,7 +27,7 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def first_load(tmp_path_factory):
+def first_load(openvino, tmp_path_factory):
     """What is said where a graph is made and there is no network; the graph, and what it must be.
 
     A byte of the one that was kept is another.
