@@ -1,6 +1,7 @@
 """What is filled in where a caller says nothing: `defaults.yaml`."""
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,17 +38,26 @@ def method_defaults(method: str) -> dict[str, Any]:
     """What a method is asked with unless a caller says something else.
 
     Raises:
-        MemreproError: for an unknown method; the sentence lists those that are known.
+        MemreproError: for an unknown method; the sentence lists the nearest.
     """
     known = _defaults()["methods"]
     if method not in known:
-        raise MemreproError(f"unknown method {method!r}: known are {', '.join(known)}")
+        raise MemreproError(f"unknown method {method!r}: {nearest(method, known)}")
     return {key: value for key, value in known[method].items() if key != "as"}
 
 
 def methods() -> tuple[str, ...]:
     """All methods, `family.retriever`."""
     return tuple(_defaults()["methods"])
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What an error says of a name that is not known: those that are most like it."""
+    names = list(known)
+    lower = {one.lower(): one for one in names}
+    found = difflib.get_close_matches(name.lower(), lower, n=5, cutoff=0.3)
+    near = [lower[one] for one in found] or names[:5]
+    return f"the nearest of {len(names)} are {', '.join(map(repr, near))}"
 
 
 def tried() -> Mapping[str, Mapping[str, Any]]:

@@ -1,6 +1,5 @@
 """What a document prints, what was computed beside it, and whether the two agree."""
 
-import difflib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from memrepro.audit.documents import documents, printed_notes, printed_rows
 from memrepro.audit.verdicts import Verdict, judge
 from memrepro.errors import MemreproError
 from memrepro.face.committed import check_repository
+from memrepro.face.defaults import nearest
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.tables import wide
@@ -165,8 +165,6 @@ def _committed(document: str, name: str, profile: str, suffix: str, what: str) -
             f"{', '.join(there) or 'none'}"
         )
     known = sorted(path.stem for path in file.parent.glob(f"*.{suffix}"))
-    near = difflib.get_close_matches(name, known, n=5, cutoff=0.2) or known[:5]
     raise MemreproError(
-        f"{document} has no {what} {name!r} in the profile {profile!r}: the nearest of "
-        f"{len(known)} are {', '.join(near)}"
+        f"{document} has no {what} {name!r} in the profile {profile!r}: {nearest(name, known)}"
     )

@@ -89,8 +89,9 @@ def _search(arguments: argparse.Namespace) -> Result:
     if found.says:
         print(_line(found.says))
     return [
-        {"score": f"{hit.score:.3f}", "said": hit.at.isoformat(timespec="seconds"),
-         "by": hit.role, "text": hit.text, "message": hit.id}
+        {"score": f"{hit.score:.3f}", "certain": "yes" if hit.certain else "no",
+         "said": hit.at.isoformat(timespec="seconds"), "by": hit.role, "text": hit.text,
+         "message": hit.id}
         for hit in found
     ]  # fmt: skip
 

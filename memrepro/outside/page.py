@@ -36,21 +36,24 @@ def sentences(scored: Scored) -> Iterator[str]:
         committed = rows[~rows["beside"].isin(outside)]
         if len(committed):
             best = committed.iloc[0]
-            does = "differs" if best["p_holm"] < 0.05 else "does not differ"
+            least = 2.0 ** (1 - best["groups"]) * len(rows)
+            if best["unit"] != QUESTION and least >= LEVEL:
+                does = (
+                    f"With {best['groups']} {best['unit']}s none of {len(rows)} comparisons can be "
+                    "significant after Holm's correction. It differs"
+                )
+            elif best["p_holm"] < LEVEL:
+                does = "It differs significantly"
+            else:
+                does = "It does not differ significantly"
             yield (
-                f"It {does} significantly from the best of those, {_named(best)} "
+                f"{does} from the best of those, {_named(best)} "
                 f"({best['value_beside']:.4f}): "
                 f"{best['difference']:+.4f} [{best['low']:+.4f}, {best['high']:+.4f}], "
                 f"questions won {best['won']:,}, lost {best['lost']:,} "
                 f"(p = {best['p']:.4f}, signs of {best['unit']}s flipped; Holm over {len(rows)} "
                 f"comparisons: {best['p_holm']:.4f})."
             )
-            least = 2.0 ** (1 - best["groups"]) * len(rows)
-            if best["unit"] != QUESTION and least >= LEVEL:
-                yield (
-                    f"With {best['groups']} {best['unit']}s no difference of {len(rows)} "
-                    "comparisons can be significant after that correction."
-                )
     yield from _whole(scored)
 
 

@@ -178,9 +178,8 @@ def check_rows(
     rows = rows[asked]
     if rows.empty:
         raise MemreproError(
-            f"{where} names no question of {called}: its ids are such as "
-            f"{found['unknown question'][0]!r}, and those of {called} such as "
-            f"{next(iter(known.memory_of))!r}"
+            f"{where} names no question of {called}: it has {found['unknown question'][0]!r}, "
+            f"where {called} has ids such as {next(iter(known.memory_of))!r}"
         )
     found["question without a ranking"] = sorted(set(known.memory_of) - set(rows["query_id"]))
     level = level or _likeliest(rows, known)
@@ -198,8 +197,8 @@ def check_rows(
     )
     if not rows["known"].any():
         raise MemreproError(
-            f"{where} ranks no doc of {called}: its docs are such as {rows['doc_id'].iloc[0]!r}, "
-            f"and those of the {level}s of {called} such as "
+            f"{where} ranks no doc of {called}: it has {rows['doc_id'].iloc[0]!r}, where the "
+            f"{level}s of {called} have ids such as "
             f"{min(known.held.get((level, memories.iloc[0]), frozenset()), default='none')!r}"
         )
     rows = _ordered(rows.reset_index(drop=True))

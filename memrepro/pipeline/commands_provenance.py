@@ -224,22 +224,28 @@ def _explain(arguments: argparse.Namespace) -> int:
         return 0
     print(f"{name}   ({name.profile})\n")
     print(f"printed {cell.reported}, here {cell.reproduced}: {cell.verdict}")
-    print(f"own place: {found.own}\n")
+    gives = ", which gives the printed value as it is" if found.already else ""
+    print(f"own place: {found.own}{gives}\n")
     counts = ", ".join(f"{n} with {k}" for k, n in found.by_switches.items())
     print(f"{found.tried} tried ({counts} switches), {found.distinct} different values; a number "
           f"at random among them would be hit with {found.chance:.1%}")  # fmt: skip
-    print(
-        f"{len(found.landed)} give the printed value, all {AFTER}; those that give most of "
-        "the row's printed cells too stand first\n"
-    )
+    if not found.landed:
+        print("none of them gives the printed value")
+        return 0
+    if len(found.landed) == 1:
+        print(f"one gives the printed value, {AFTER}\n")
+    else:
+        print(
+            f"{len(found.landed)} give the printed value, all {AFTER}; those that give most of "
+            "the row's printed cells too stand first\n"
+        )
     rows = [
         {"switches": "; ".join(one.switches), "value": f"{one.value:.6f}", "n": one.n,
          "of the row": f"{1 + one.also} of {1 + found.others}", "place": str(one.place),
          "mark": AFTER}
         for one in found.landed[:_SHOWN]
     ]  # fmt: skip
-    if rows:
-        print_table(pd.DataFrame(rows))
+    print_table(pd.DataFrame(rows))
     _more(len(found.landed), "that land")
     return 0
 

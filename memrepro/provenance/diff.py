@@ -56,16 +56,21 @@ def place(
     setting = named.removesuffix("]") if bracket else setting
     known = entry(experiment).variants()
     if setting not in known:
-        what = "is no sweep: leave the setting out" if "" in known else (
-            f"is a sweep: its settings are {', '.join(known)}"
-        )  # fmt: skip
-        raise MemreproError(f"{experiment} has no setting {setting!r}: it {what}")
+        if "" in known:
+            raise MemreproError(f"{experiment} is no sweep: leave the setting {setting!r} out")
+        found = f"none is {setting!r}" if setting else "none is named"
+        raise MemreproError(
+            f"{experiment} is a sweep, and {found} of its settings: write one as in "
+            f"{experiment}[{next(iter(known))}], of {', '.join(known)}"
+        )
     protocols = plan().evaluation.protocols
     if protocol and protocol not in protocols:
         raise MemreproError(f"unknown protocol {protocol!r}: known are {', '.join(protocols)}")
     depth = known[setting].parameters["k"]
     if not 1 <= k <= depth:
-        raise MemreproError(f"{experiment} lists {depth} docs a question: --k {k} is none of them")
+        raise MemreproError(
+            f"--k {k}: {experiment} lists {depth} docs a question: it must lie in 1..{depth}"
+        )
     own = known[setting].granularity
     if level and level not in (there := levels_of(own)):
         raise MemreproError(f"{experiment} has no values by {level!r}, but by {', '.join(there)}")

@@ -65,6 +65,7 @@ class Explanation(NamedTuple):
 
     Attributes:
         own: the cell's own place.
+        already: whether that gives the printed value, at its digits, without a switch.
         others: how many other printed cells the row has on the same run, metric and cut-off.
         tried: how many ways were tried.
         distinct: how many different values they gave at the printed digits.
@@ -76,6 +77,7 @@ class Explanation(NamedTuple):
     """
 
     own: Place
+    already: bool
     others: int
     tried: int
     distinct: int
@@ -120,8 +122,9 @@ def explain(profile: str, paper: str, table: str, cell: Cell) -> Explanation:
     shown = [round(one.value, digits) for one in tries]
     steps = round((max(shown) - min(shown)) * 10**digits) + 1
     counts = Counter(len(one.switches) for one in tries)
+    already = round(float(cell.reproduced), digits) == float(cell.reported)
     return Explanation(
-        own, len(others), len(tries), len(set(shown)), len(set(shown)) / steps,
+        own, already, len(others), len(tries), len(set(shown)), len(set(shown)) / steps,
         dict(sorted(counts.items())), tuple(landed),
     )  # fmt: skip
 

@@ -77,6 +77,11 @@ def parse(text: str, profile: str = "") -> Name:
         return Name(having[0], paper, "")
     named = [p for p in having if table in tables(p, paper)]
     if not named:
+        if elsewhere := [p for p in PROFILES if table in tables(p, paper)]:
+            raise MemreproError(
+                f"{paper} has the table {table!r} in the profile {elsewhere[0]!r}, not in "
+                f"{' and '.join(map(repr, having))}: name that profile, or leave it out"
+            )
         every = {name for p in having for name in tables(p, paper)}
         raise _unknown("table", table, every, f"of {paper} in {', '.join(having)}")
     found: list[Name] = []

@@ -59,7 +59,7 @@ def test_ids_are_keys_or_places():
 
 
 ERRORS = {
-    "unknown method 'bm52'.*known are bm25.bm25": lambda: mr.search(NOTES, ["a"], "bm52"),
+    "unknown method 'bm52': the nearest of .* 'bm25.bm25'": lambda: mr.search(NOTES, ["a"], "bm52"),
     "unknown parameter 'alfa' of bm25.hybrid.*alpha": lambda: mr.search(
         NOTES, ["a"], "bm25.hybrid", alfa=1.0
     ),
@@ -166,7 +166,7 @@ WRONG = {
         "q1"}]),
     "no question: give": ([{"text": "a"}], []),
     "comes without questions": ([{"text": "a"}], None),
-    "unknown method 'x': known are BM25": ("x", "x"),
+    "unknown method 'bm26': the nearest of .* are 'BM25'": ("x", "x"),
 }  # fmt: skip
 
 
@@ -175,5 +175,5 @@ def test_errors_of_own_files(sentence):
     messages, asked = WRONG[sentence]
     with pytest.raises(MemreproError, match=sentence):
         if messages == "x":
-            mr.try_methods([{"text": "a"}], [{"question": "a"}], ["x"])
+            mr.try_methods([{"text": "a"}], [{"question": "a"}], ["bm26"])
         mr.load(messages, asked)

@@ -18,7 +18,7 @@ from memrepro.evaluate.comparison import QUESTION
 from memrepro.evaluate.metrics import read_metric
 from memrepro.evaluate.multiple import holm
 from memrepro.face.conversations import Conversations, load
-from memrepro.face.defaults import method_defaults, tried
+from memrepro.face.defaults import method_defaults, nearest, tried
 from memrepro.face.method_file import MethodFile
 from memrepro.face.own.rows import Rows
 from memrepro.face.runs import Run, docs_in, judging_of
@@ -308,7 +308,8 @@ def _chosen(methods: Methods) -> Mapping[str, Mapping[str, Any]]:
     known, methods = tried(), [methods] if isinstance(methods, str) else methods
     if strange := [name for name in methods or () if name not in known]:
         raise MemreproError(
-            f"unknown method {strange[0]!r}: known are {', '.join(known)}; or give your own, such "
-            "as {'mine': {'method': 'bm25.hybrid', 'alpha': 0.7}}"
+            f"unknown method {strange[0]!r}: {nearest(strange[0], known)}; `memrepro try --methods "
+            "list` names all, and mr.try_methods takes your own, such as "
+            "{'mine': {'method': 'bm25.hybrid', 'alpha': 0.7}}"
         )
     return {name: known[name] for name in methods or known}

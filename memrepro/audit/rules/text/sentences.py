@@ -20,14 +20,14 @@ _CHANGE = re.compile(
     rf"(?:(?:absolute|relative|total|net)\s+)?(?:(?:increase|gain|improvement|rise|drop|decrease"
     rf"|reduction|change|decline)\s+of\s+)?|\s+by\s+)"
     rf"(?P<sign>[+−-])?\s*(?P<by>{_NUMBER})\s*(?P<unit>%|points?|pp|percent(?:age)?(?:\s+points?)?)"
-    rf"(?P<after>[^.;)\n]{{0,30}})"
+    rf"(?P<after>[^.;)\n]{{0,30}})[)\]]?"
 )
 _SHARE = re.compile(
     r"(?<![\w.,/-])(?<![Ll]ayer )(?<![Ll]ayers )(?P<right>\d[\d,]*)\s*(?:/|of|out of)\s*"
     r"(?:the\s+|all\s+)?(?P<all>\d[\d,]*)\b"
-    r"(?!\.\d)(?:\s+[A-Za-z-]+){0,3}\s*[(\[,]\s*(?:or\s+)?(?P<part>\d+(?:\.\d+)?)\s*%"
+    r"(?!\.\d)(?:\s+[A-Za-z-]+){0,3}\s*[(\[,]\s*(?:or\s+)?(?P<part>\d+(?:\.\d+)?)\s*%[)\]]?"
     r"|(?<![\d.])(?P<part2>\d+(?:\.\d+)?)\s*%\s*[(\[]\s*(?P<right2>\d[\d,]*)\s*(?:/|of|out of)\s*"
-    r"(?:the\s+|all\s+)?(?P<all2>\d[\d,]*)\b(?!\.\d)"
+    r"(?:the\s+|all\s+)?(?P<all2>\d[\d,]*)\b(?!\.\d)[)\]]?"
 )
 _YEAR = range(1900, 2100)
 
