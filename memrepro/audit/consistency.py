@@ -66,8 +66,6 @@ OF_TABLE: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "mixed digits": shapes.mixed,
     "same head twice": shapes.same_head,
     "half-life": shapes.half_lives,
-    "marked best": marks.best,
-    "marked significant": marks.significant,
     "mean and deviation": grim.grimmer,
     "value in its interval": intervals.inside,
     "ends of an interval": intervals.between,
@@ -84,6 +82,8 @@ OF_PRINTED: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "interval and estimate": estimates.in_one_cell,
     "tests in cells": estimates.tests_in_cells,
     "stars": stars.stars,
+    "marked best": marks.best,
+    "marked significant": marks.significant,
     # A precision may be of no questions while the recall beside it is.
     "F1 of P and R": statistics.f1,
     "harmonic mean": statistics.harmonic,

@@ -87,7 +87,7 @@ def entry_of(table: Table, row: str, column: str, shown: str) -> Entry:
         row,
         column,
         shown,
-        kind_of(shown, heads),
+        kind_of(shown, table.unit_in(column, heads)),
         metric,
         found_k[1] if found_k else "",
         dataset,

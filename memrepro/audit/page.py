@@ -110,8 +110,16 @@ def as_text(report: Report) -> str:
     kept = [f for f in report.findings if f.words == TELLS and f.where == "not checked"]
     lines += [f"not checked: {f.table}, {f.rule}: {f.found}" for f in kept]
     if not report.failing():
-        lines.append(f"no question: {sum(f.words == HOLDS for f in report.findings)} checks hold")
+        lines.append(f"no question: {_held(report)}")
     return "\n".join(cut(printable(line), 2 * _SHOWN) for line in lines)
+
+
+def _held(report: Report) -> str:
+    if hold := sum(f.words == HOLDS for f in report.findings):
+        return f"{hold} checks hold"
+    if report.tables:
+        return "no check applies; say in heads or caption of how many, such as n = 200"
+    return "no table was found, and no sentence computes wrongly"
 
 
 def as_json(report: Report) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from decimal import Decimal
 
 from memrepro.audit.heads import NO_LEVEL, counts_questions
 from memrepro.audit.ledger import entry_of
-from memrepro.audit.printed import Printed, parse
+from memrepro.audit.printed import KINDS, Printed, parse
+from memrepro.audit.rules.wholes import columns_of
 from memrepro.audit.tables import PROSE, Table
 
 
@@ -19,13 +20,16 @@ def in_shares(table: Table) -> Table:
     """
     rows = [row for row in table.rows if not _is_other_unit(table, row)]
     found = {column for column in table.columns if rows and _is_percent(table, column, rows)}
+    # Beside its parts in percent a whole would be no mean of them.
+    found -= {whole for whole, parts in columns_of(table, KINDS).items() if not {*parts} & found}
     if not found:
         return table
     made = {
         row: {c: _share(s) if c in found and row in rows else s for c, s in cells.items()}
         for row, cells in table.rows.items()
     }
-    return Table(table.document, table.name, made, table.reading)
+    reading = {**table.reading, "as_shares": frozenset(found)}
+    return Table(table.document, table.name, made, reading)
 
 
 def _is_other_unit(table: Table, row: str) -> bool:

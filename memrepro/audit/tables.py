@@ -117,6 +117,10 @@ class Table:
         """How many questions stand behind a cell, or None where the table does not say."""
         return self._sizes.get((row, column))
 
+    def unit_in(self, column: str, heads: str) -> str:
+        """A cell's heads, without the '(%)' of a column whose numbers were made shares."""
+        return heads.replace("(%)", "") if column in self.reading.get("as_shares", ()) else heads
+
     def runs(self, row: str) -> int:
         """Over how many runs a row's cells are means."""
         return int(self.reading.get("runs", {}).get(row, 1))

@@ -134,12 +134,15 @@ def verdict(shown: str, value: float) -> Verdict:
         >>> mr.verdict("0.55", 0.5612).label
         'not reproduced'
     """
+    wrong = MemreproError(
+        f"{shown!r} is no decimal number as printed: write the digits as text, such as '0.550'"
+    )
+    if not isinstance(shown, str):  # a float has digits that nobody printed
+        raise wrong
     try:
         return judge(shown, value)
     except (TypeError, ValueError) as error:
-        raise MemreproError(
-            f"{shown!r} is no decimal number as printed: write the digits as text, such as '0.550'"
-        ) from error
+        raise wrong from error
 
 
 def _committed(document: str, name: str, profile: str, suffix: str, what: str) -> Path:

@@ -1,5 +1,6 @@
 """Rankings and what they are worth, question by question: committed runs, sweeps, and one's own."""
 
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from memrepro.face.defaults import excluded_kinds
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.outside.forms import Row, id_of
-from memrepro.outside.runs import Docs, check_rows, docs_of
+from memrepro.outside.runs import Docs, check_rows, docs_of, problem_sentences
 from memrepro.report.runs import check_order
 from memrepro.study.evaluation import Gold, check_whole, each_protocol, read_gold
 from memrepro.study.groups import groups_of_questions
@@ -65,6 +66,7 @@ class Run:
         ranking: `query_id, doc_id, rank, score`, best first; one's own has no scores.
         setting: of a sweep; '' otherwise.
         problems: what is wrong with one's own ranking → the items, such as 'conv-26-q0: D99'.
+        depth: how many docs a committed run was asked for; 0 of one's own, which may be short.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Run:
     problems: Mapping[str, Sequence[str]] = field(default_factory=dict)
     judging: Judging = field(repr=False, kw_only=True)
     folder: Path | None = field(default=None, repr=False, kw_only=True)
+    depth: int = field(default=0, repr=False, kw_only=True)
 
     def values(self, metric: str = "recall@10", level: str = "", protocol: str = "") -> pd.Series:
         """A metric of each question that counts, in 0..1, named after the metric.
@@ -90,9 +93,14 @@ class Run:
                 default.
 
         Raises:
-            MemreproError: for an unknown metric or protocol, or a level at which nothing is marked.
+            MemreproError: for an unknown metric or protocol, a k beyond the depth, or a level at
+                which nothing is marked.
         """
         (name, k), known = read_metric(metric), self.judging.protocols
+        if 0 < self.depth < k:
+            raise MemreproError(
+                f"{self} ranks {self.depth} docs a question, so that it has no value at k = {k}"
+            )
         chosen = protocol or next(iter(known))
         if chosen not in known:
             raise MemreproError(f"unknown protocol {protocol!r}: known are {', '.join(known)}")
@@ -214,7 +222,7 @@ def run(
     if setting not in variants:
         raise MemreproError(
             f"{source} has no setting {setting!r}: "
-            + (f"known are {cut(', '.join(variants))}" if one.vary else "it is no sweep")
+            + (f"give one as text, of {cut(', '.join(variants))}" if one.vary else "it is no sweep")
         )
     return _committed(source, plan)[setting]
 
@@ -296,8 +304,9 @@ def _committed(name: str, plan: Plan) -> dict[str, Run]:
         part = table[table["setting"] == setting] if setting else table
         ranking = part[COLUMNS].reset_index(drop=True)
         found[setting] = Run(
-            name, one.dataset, variant.granularity, ranking, setting, judging=judging, folder=folder
-        )
+            name, one.dataset, variant.granularity, ranking, setting, judging=judging,
+            folder=folder, depth=variant.parameters["k"],
+        )  # fmt: skip
     return found
 
 
@@ -346,9 +355,13 @@ def _own(
         # A decimal comma is read as in a file.
         plain = rows[one].replace(",", ".", regex=True)
         rows[one] = pd.to_numeric(plain, errors="coerce").astype(float)
-    if not {"rank", "score"} & set(table):
+    if not (given := [one for one in ("rank", "score") if one in table]):
         rows["rank"] = rows.groupby("query_id", sort=False).cumcount() + 1
+    elif len(rows) and rows[given].isna().all(axis=None):
+        raise MemreproError(f"the ranking has no number as {' or '.join(given)}: nothing orders it")
     level, ranking, problems = check_rows(rows, known, name, "the ranking", level)
+    for sentence in problem_sentences("the ranking", problems):
+        warnings.warn(sentence, stacklevel=3)
     return Run("own", name, level, ranking, problems=problems, judging=judging)
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -106,6 +107,8 @@ def _where(arguments: argparse.Namespace) -> dict[str, object]:
 def _context(arguments: argparse.Namespace) -> Result:
     with _opened(arguments, "read" if arguments.read else "write") as memory:
         text = memory.context(arguments.query, arguments.tokens, now=_now(arguments))
+    if not text:  # beside the text, which may be a prompt's
+        print(f"nothing that is remembered fits in {arguments.tokens} tokens", file=sys.stderr)
     return {"context": text} if arguments.json else printed_lines(text)
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
 
-from memrepro.errors import MemreproError, cut
+from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import LEVEL, QUESTION
 from memrepro.files.atomic import write_table, write_text
-from memrepro.outside.runs import PROBLEMS, OutsideRun
+from memrepro.outside.runs import problem_sentences
 from memrepro.outside.score import Scored
 
 _SHOWN = 12  # items of a problem, rows of a comparison on the page; the csv files have all
@@ -76,14 +76,6 @@ def _named(row: pd.Series) -> str:
     return f"{row['beside']} [{row['setting']}]" if row["setting"] else str(row["beside"])
 
 
-def problem_sentences(run: OutsideRun) -> list[str]:
-    """What is wrong with a run file: how many, the first, and what was done about it."""
-    return [
-        f"{cut(run.name)}: {kind}, {len(items):,} times, first {cut(items[0])!r}: {PROBLEMS[kind]}"
-        for kind, items in run.problems.items()
-    ]
-
-
 def check_folder(folder: Path) -> None:
     """Refuse a folder that holds something else than what `write` wrote earlier."""
     used = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
@@ -123,7 +115,7 @@ def write(scored: Scored, folder: Path) -> Path:
     page = _ENVIRONMENT.from_string(template).render(
         scored=scored,
         found=list(sentences(scored)),
-        problems=[one for run in scored.runs for one in problem_sentences(run)],
+        problems=[one for run in scored.runs for one in problem_sentences(run.name, run.problems)],
         protocols=protocols,
         near=near,
         kinds=_by_kind(scored),

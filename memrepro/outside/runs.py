@@ -5,7 +5,7 @@ cannot be read as a run at all is refused, with its line.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from memrepro.core.ranking import tie_keys
-from memrepro.errors import MemreproError
+from memrepro.errors import MemreproError, cut
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, read_yaml
 from memrepro.outside.forms import Row, run_rows
@@ -55,6 +55,14 @@ class Docs:
                 if (match := re.fullmatch(pattern, doc_id)) and match.expand(own) in held:
                     return match.expand(own)
         return doc_id
+
+
+def problem_sentences(name: str, problems: Mapping[str, Sequence[str]]) -> list[str]:
+    """What is wrong with a run: how many, the first, and what was done about it."""
+    return [
+        f"{cut(name)}: {kind}, {len(items):,} times, first {cut(items[0])!r}: {PROBLEMS[kind]}"
+        for kind, items in problems.items()
+    ]
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,9 @@ def _parser(named: str | None = None) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", help=argparse.SUPPRESS)
+    commands = parser.add_subparsers(
+        required=True, metavar="COMMAND", help=argparse.SUPPRESS, prog=parser.prog
+    )
     known = {name: commands.add_parser(name, description=text) for name, text in about.items()}
 
     def add(

@@ -67,6 +67,7 @@ def add_to(add: Add) -> None:
 def _score(arguments: argparse.Namespace) -> int:
     from memrepro.files import paths
     from memrepro.outside import page
+    from memrepro.outside.runs import problem_sentences
 
     if arguments.output:
         page.check_folder(arguments.output)
@@ -76,7 +77,7 @@ def _score(arguments: argparse.Namespace) -> int:
         Path(arguments.dataset) / "score" if trial else paths.build_folder("score") / scored.dataset
     )
     index = page.write(scored, folder)
-    problems = [one for run in scored.runs for one in page.problem_sentences(run)]
+    problems = [one for run in scored.runs for one in problem_sentences(run.name, run.problems)]
     told, failed = _against(arguments, scored, grouped)
     failed += _below(arguments, scored)
     if arguments.json:

@@ -104,7 +104,8 @@ def test_ones_own_ranking_is_judged_like_a_committed_one():
     part = mr.run(ranking[ranking["query_id"].isin(some)], "locomo", questions=some)
     assert not part.problems
     assert set(part.values().index.get_level_values("query_id")) <= set(some)
-    unasked = mr.run(ranking[ranking["query_id"].isin(some)], "locomo")
+    with pytest.warns(UserWarning, match="without a ranking, 1,936 times, first 'conv-"):
+        unasked = mr.run(ranking[ranking["query_id"].isin(some)], "locomo")
     assert len(unasked.problems["question without a ranking"]) == 1986 - 50
     assert unasked.values().mean() < part.values().mean()
 
@@ -136,10 +137,11 @@ OWN = pd.DataFrame({"query_id": ["conv-26-q0"], "doc_id": ["D1:3"], "score": [1.
 VALUES = pd.Series([1.0], pd.Index(["a"], name="query_id"))
 ERRORS = {
     "unknown experiment 'nothing'": lambda: mr.run("nothing"),
-    "has no setting '2'.*known are 0.0, 0.3": lambda: mr.run(
+    "has no setting '2'.*as text, of 0.0, 0.3": lambda: mr.run(
         "locomo-minilm-round-hybrid", setting="2"
     ),
     "is one run, no sweep: use run": lambda: mr.sweep(RUN),
+    "ranks 60 docs a question.*no value at k = 61": lambda: mr.run(RUN).values("recall@61"),
     "unknown metric 'recal@1'.*name@k": lambda: mr.run(RUN).values("recal@1"),
     "no values by turn.*there are those by round, session": lambda: mr.run(RUN).values(
         level="turn"
@@ -148,6 +150,7 @@ ERRORS = {
     "unknown level 'x'": lambda: mr.run(OWN, "locomo", level="x"),
     "the ranking has no row": lambda: mr.run(OWN.iloc[:0], "locomo"),
     "questions is empty": lambda: mr.run(OWN, "locomo", questions=[]),
+    "no number as score": lambda: mr.run(OWN.assign(score="high"), "locomo"),
     "row 1 has no doc_id": lambda: mr.run(OWN.assign(doc_id=float("nan")), "locomo"),
     "no committed run has the dataset 'x'": lambda: mr.runs("x"),
     "no committed run has the level 'x': .*round, session": lambda: mr.runs("locomo", level="x"),
@@ -163,6 +166,7 @@ ERRORS = {
     ),
     "unknown document 'x'": lambda: mr.printed("x", "y"),
     "'27%' is no decimal number": lambda: mr.verdict("27%", 0.27),
+    "0.27 is no decimal number as printed": lambda: mr.verdict(0.27, 0.27),
     "no data set has the question 'x'": lambda: mr.question("x"),
     "the run rfmem-mpnet-familiarity is on": lambda: mr.question(
         "conv-26-q0", runs=["rfmem-mpnet-familiarity"]

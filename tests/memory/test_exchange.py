@@ -78,6 +78,14 @@ def test_chats_come_in_once_and_are_found(tmp_path, form):
         assert hit.at.date().isoformat() == "2023-05-08"
 
 
+def test_a_chat_without_a_message_or_a_time_costs_no_other(tmp_path):
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([{"title": "", "create_time": 1.0, "mapping": {}}, *CHATGPT]))
+    said, answered = read_chats(path, "chatgpt")
+    # Not the chat's, by which an answer would stand before what it answers.
+    assert (said["id"], answered["id"], answered["at"]) == ("a", "c", said["at"])
+
+
 @pytest.mark.parametrize(
     "date", ["2023-05-08T13:56", "2023-05-08 13:56:00", "2023-05-08T15:56+02:00"]
 )
@@ -104,10 +112,10 @@ def test_a_turn_of_another_form_costs_no_other(tmp_path, date):
 def test_a_wrong_file_is_refused_by_item_and_rule_and_stays(tmp_path):
     path = tmp_path / "chats"
     wrong = {
-        "chatgpt": ([{"mapping": {"a": {"parent": "a"}}, "current_node": "a"}], "chat 0 .* circle"),
-        "claude": ([{"chat_messages": []}, {"chat_messages": [{"text": "a"}]}], "chat 1 .*sender"),
+        "chatgpt": ([{"mapping": {"a": {"parent": "a"}}, "current_node": "a"}], "chat 1 .* circle"),
+        "claude": ([{"chat_messages": []}, {"chat_messages": [{"text": "a"}]}], "chat 2 .*sender"),
         "locomo": ([{"sample_id": "c", "conversation": {"session_1": []}}], "session_1_date_time"),
-        "longmemeval": ([{**LONGMEMEVAL[0], "haystack_dates": []}], "chat 0 of .*longmemeval"),
+        "longmemeval": ([{**LONGMEMEVAL[0], "haystack_dates": []}], "chat 1 of .*longmemeval"),
         "jsonl": ("[1, 2]\n3", "line 1 of .* with a text `content`"),
     }
     for form, (content, rule) in wrong.items():

@@ -96,7 +96,8 @@ def _words(head: str) -> list[str]:
 
 def _kinds(table: Table, column: str) -> set[str]:
     shown = [cells[column] for cells in table.rows.values()]
-    return {kind_of(s, column) for s in shown if s.strip() not in ("", "-", "–")}
+    head = table.unit_in(column, column)
+    return {kind_of(s, head) for s in shown if s.strip() not in ("", "-", "–")}
 
 
 def is_whole(table: Table, row: str, column: str) -> bool:

@@ -31,14 +31,14 @@ def score_on_trial(
     """
     check_metric(metric, k)
     data, told = read_source(folder)
+    level, known = str(told["level"]), docs_in(data)
+    runs = told_apart([read_against(path, known, data.name, level) for path in files])
     # A short list is not a bad one: the rows say nothing of what stands below their ends.
     if k > (ranked := read_metric(str(told["metric"]))[1]):
         raise MemreproError(
             f"{folder} ranks {ranked} docs a question, so that its rows have no value at k = {k}: "
             f"give --k {ranked}, or try again with --metric {metric}@{k}"
         )
-    level, known = str(told["level"]), docs_in(data)
-    runs = told_apart([read_against(path, known, data.name, level) for path in files])
     names = [run.name for run in runs]
     rows = [
         OutsideRun(name, folder, level, frame, {})

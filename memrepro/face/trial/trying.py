@@ -24,7 +24,7 @@ from memrepro.face.own.rows import Rows
 from memrepro.face.runs import Run, docs_in, judging_of
 from memrepro.face.searcher import ENCODER, CachedVectors, Searched, Searcher
 from memrepro.face.trial.outcomes import OWN, PRINTED, TUNED, Cost, Outcome, Trial
-from memrepro.outside.runs import PROBLEMS, read_against
+from memrepro.outside.runs import problem_sentences, read_against
 
 BASELINE = "plain hybrid"
 _TUNED = "tuned"  # of an entry: what is changed for each further setting
@@ -261,10 +261,7 @@ def _own_run(
     """A ranking that was made elsewhere, and what is wrong with its file."""
     read = read_against(path, docs_in(data), data.name, level)
     run = Run(read.name, data.name, level, read.frame, judging=judging)
-    wrong = [
-        f"{read.name}: {kind}, {len(items):,} times, first {items[0]!r}: {PROBLEMS[kind]}"
-        for kind, items in read.problems.items()
-    ]
+    wrong = problem_sentences(read.name, read.problems)
     return Outcome(read.name, read.name, OWN, None, run.values(metric), read.frame), wrong
 
 

@@ -70,7 +70,7 @@ def each_chat(path: Path, form: str) -> list[Messages]:
         raise MemreproError(f"{path} is no JSON ({error}): export the chats as JSON") from error
     rows = content if isinstance(content, list) else [content]
     found: list[Messages] = []
-    for number, chat in enumerate(rows):
+    for number, chat in enumerate(rows, 1):
         try:
             found.append(list(_READERS[form](chat)))
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -99,21 +99,25 @@ def _content(path: Path) -> Any:
 
 
 def _chatgpt(chat: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The branch that the person last saw: from the current node up."""
+    """The branch that the person last saw: from the current node up.
+
+    A message without a time has that of the one before it, else the chat's.
+    """
     nodes = chat["mapping"]
-    key, line = chat["current_node"], []
+    key, line = chat["current_node"] if nodes else None, []
     while key:
         line.append(node := nodes[key])
         key = node.get("parent")
         if len(line) > len(nodes):
             raise ValueError("its nodes are in a circle")
+    at = chat.get("create_time")
     for node in reversed(line):
         message = node.get("message") or {}
         role = (message.get("author") or {}).get("role")
         parts = (message.get("content") or {}).get("parts") or []
         text = "\n".join(filter(None, map(_words_of_part, parts))).strip()
         if role in _ROLES and text:
-            at = message.get("create_time") or chat["create_time"]
+            at = message.get("create_time") or at
             if at is None:
                 raise ValueError(f"its message {message['id']!r} has no time")
             yield {"id": message["id"], "role": role, "content": text, "at": float(at),
