@@ -98,9 +98,7 @@ class Run:
         """
         (name, k), known = read_metric(metric), self.judging.protocols
         if 0 < self.depth < k:
-            raise MemreproError(
-                f"{self} ranks {self.depth} docs a question, so that it has no value at k = {k}"
-            )
+            raise MemreproError(f"{self} ranks {self.depth} docs a question: no value at k = {k}")
         chosen = protocol or next(iter(known))
         if chosen not in known:
             raise MemreproError(f"unknown protocol {protocol!r}: known are {', '.join(known)}")
@@ -353,8 +351,8 @@ def _own(
             raise MemreproError(f"the ranking: {error}") from error
     for one in ("rank", "score"):  # what is no number orders nothing, and is named
         # A decimal comma is read as in a file.
-        plain = rows[one].replace(",", ".", regex=True)
-        rows[one] = pd.to_numeric(plain, errors="coerce").astype(float)
+        plain = pd.to_numeric(rows[one].replace(",", ".", regex=True), errors="coerce")
+        rows[one] = plain.astype(float)
     if not (given := [one for one in ("rank", "score") if one in table]):
         rows["rank"] = rows.groupby("query_id", sort=False).cumcount() + 1
     elif len(rows) and rows[given].isna().all(axis=None):
@@ -387,10 +385,7 @@ def judging_of(conversations: Conversations, leave_out: Sequence[str] = ()) -> J
 
 
 def docs_in(conversations: Conversations) -> Docs:
-    """The docs and questions of conversations, by id alone.
-
-    One's own files name a message without its conversation, which is an alias here.
-    """
+    """The docs and questions of conversations; a message goes by its own id too."""
     held = {
         (level, name): frozenset(doc.round_id for s in memory.sessions for doc in of_session(s))
         for level, of_session in GRANULARITIES.items()

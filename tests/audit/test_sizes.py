@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+import memrepro as mr
 from memrepro.audit import audit_tables
-from memrepro.audit.check import audit_file
 from memrepro.audit.consistency import of_documents
 from memrepro.audit.finding import FAILS
 from memrepro.audit.page import rules
@@ -58,20 +58,33 @@ def test_a_slip_is_found_in_its_row_with_no_size_stated(row, column, shown):
     assert {f.where.partition(",")[0] for f in found} == {row}
 
 
-@pytest.mark.parametrize("head", ["Accuracy (n=200)", "Accuracy (%) (n=200)", "Accuracy (%), n=200"])
+@pytest.mark.parametrize(
+    "head", ["Accuracy (n=200)", "Accuracy (%) (n=200)", "Accuracy (%), n=200"]
+)
 def test_a_head_in_percent_counts_questions_too(head):
-    shown = "".join(f"| {name} | {value} |\n" for name, value in zip("abcd", (51.5, 52.3, 60.5, 61.0)))
-    (found,) = audit(f"| Model | {head} |\n|---|---|\n{shown}", form="md").failing("weak")
+    shown = "".join(
+        f"| {name} | {value} |\n"
+        for name, value in zip("abcd", (51.5, 52.3, 60.5, 61.0), strict=True)
+    )
+    (found,) = mr.audit(f"| Model | {head} |\n|---|---|\n{shown}", form="md").failing("weak")
     assert (found.rule, found.printed, found.sure) == ("impossible share", "52.3", "certain")
 
 
-@pytest.mark.parametrize("caption", ["Results.", "Results, n = 200.", "Accuracy (%), n = 200."])
+@pytest.mark.parametrize(
+    "caption", ["Results.", r"Results, $n = 200$.", r"Accuracy (\%), $n = 200$."]
+)
 def test_a_stated_size_hides_no_mean_of_columns(caption):
-    rows = ["a|51.5|60.0|70.5|60.7", "b|52.5|61.0|72.0|61.8", "c|55.5|60.5|74.0|67.3",
-            "d|58.0|59.0|75.0|64.0"]  # fmt: skip
-    table = "\n".join(f"|{row}|" for row in ("Model|A|B|C|Avg.", "---|---|---|---|---", *rows))
-    (found,) = audit(f"Table 1: {caption}\n\n{table}\n", form="md").failing("likely")
-    assert (found.rule, found.where, found.printed) == ("mean of columns", "c, Avg.", "67.3")
+    rows = (
+        "p & 51.5 & 60.0 & 70.5 & 60.7", "q & 52.5 & 61.0 & 72.0 & 61.8",
+        "r & 55.5 & 60.5 & 74.0 & 67.3", "s & 58.0 & 59.0 & 75.0 & 64.0",
+    )  # fmt: skip
+    lines = r" \\ ".join(("Model & A & B & C & Avg.", *rows))
+    text = (
+        rf"\begin{{table}}\caption{{{caption}}}\begin{{tabular}}{{lrrrr}}{lines}"
+        r"\end{tabular}\end{table}"
+    )
+    (found,) = mr.audit(text, form="tex").failing("likely")
+    assert (found.rule, found.where, found.printed) == ("mean of columns", "r, Avg.", "67.3")
 
 
 def test_percentages_are_shares_and_are_told_as_printed():

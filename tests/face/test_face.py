@@ -141,7 +141,7 @@ ERRORS = {
         "locomo-minilm-round-hybrid", setting="2"
     ),
     "is one run, no sweep: use run": lambda: mr.sweep(RUN),
-    "ranks 60 docs a question.*no value at k = 61": lambda: mr.run(RUN).values("recall@61"),
+    "ranks 60 docs a question: no value at k = 61": lambda: mr.run(RUN).values("recall@61"),
     "unknown metric 'recal@1'.*name@k": lambda: mr.run(RUN).values("recal@1"),
     "no values by turn.*there are those by round, session": lambda: mr.run(RUN).values(
         level="turn"
