@@ -66,8 +66,8 @@ def columns(table: Table) -> Iterator[Finding]:
     for column, parts in all_.items():
         if column in table.reading.get("whole", {}) or is_matrix(table):
             continue
-        # By the sizes of its parts a whole is tried in `wholes`.
-        sized = any(table.size(row, part) for row in table.rows for part in parts)
+        # A whole of stated size is tried by those of its parts, in `wholes`, where they are stated.
+        sized = all(any(table.size(row, c) for row in table.rows) for c in (column, parts[0]))
         plain = not sized and (len(table.rows) <= len(parts) or _AVERAGED.search(column))
         tried = [scores.get(column, []), parts if column not in shares or plain else []]
         how = "sum" if _ADDED.search(column) else "mean"
