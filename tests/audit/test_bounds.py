@@ -185,6 +185,13 @@ def test_the_exit_status_and_the_last_line(tmp_path, capsys, text, more, status,
     assert last in capsys.readouterr().err.strip().split("\n")[-1]
 
 
+def test_what_cannot_be_checked_is_told_apart_from_what_holds(tmp_path, capsys):
+    for text, said in ((PIPES + "| x | 0.5 |", "no check applies"), ("", "no table was found")):
+        (tmp_path / "paper.md").write_text(text)
+        run(parser().parse_args([str(tmp_path / "paper.md")]))
+        assert said in capsys.readouterr().out
+
+
 def test_foreign_files_of_a_folder_are_passed_over_and_broken_ones_listed(tmp_path, capsys):
     (tmp_path / "paper.md").write_text(PIPES + "| x | 0.5 |\n")
     (tmp_path / "config.yaml").write_text("jobs: {test: {steps: [a]}}\n")

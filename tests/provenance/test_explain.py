@@ -19,7 +19,13 @@ def test_a_switch_that_gives_the_printed_value_is_named(toy):
     assert found.tried == sum(found.by_switches.values()) > len(found.landed)
     assert max(found.by_switches) <= explain.MOST
     assert 0 < found.chance <= 1
+    assert not found.already
     assert found.as_dict()["mark"] == "found after the fact"
+
+
+def test_a_place_that_gives_the_printed_value_needs_no_switch(toy):
+    one = cell_of("main", "row toy-a", "all")._replace(reported="0.4")
+    assert explain.explain("sample", "toyreport", "main", one).already
 
 
 def test_the_denominator_is_a_switch(toy):
